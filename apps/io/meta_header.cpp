@@ -14,6 +14,7 @@
 
 #include "host/error.hpp"
 #include "host/input_file.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -21,6 +22,31 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *slope_key = "ElementToIntensityFunctionSlope", *offset_key = "ElementToIntensityFunctionOffset";
+
+// All that change how an image is read.
+constexpr std::array keys_read{"ObjectType",
+                               "NDims",
+                               "DimSize",
+                               "ElementType",
+                               "ElementNumberOfChannels",
+                               "BinaryData",
+                               "ElementByteOrderMSB",
+                               "BinaryDataByteOrderMSB",
+                               "CompressedData",
+                               "CompressedDataSize",
+                               "HeaderSize",
+                               "ElementSpacing",
+                               "ElementSize",
+                               "Offset",
+                               "Origin",
+                               "Position",
+                               "TransformMatrix",
+                               "Rotation",
+                               "Orientation",
+                               "DistanceUnits",
+                               slope_key,
+                               offset_key,
+                               "ElementDataFile"};
 
 std::string trim(const std::string& text) {
   const char* blanks = " \t\r\n";
@@ -33,7 +59,18 @@ class Keys {
  public:
   explicit Keys(std::string path) : path_(std::move(path)) {}
 
-  void set(const std::string& key, const std::string& value) { values_[key] = value; }
+  // Of a key that is read, the first value must be the only one.
+  void set(const std::string& key, const std::string& value) {
+    const auto read = std::find_if(keys_read.begin(), keys_read.end(),
+                                   [&](const char* name) { return lower_case(name) == lower_case(key); });
+    if (read != keys_read.end() && key != *read)
+      refuse(fmt::format("the header has '{} = {}', but the key is written {}; correct it", excerpt(key),
+                         excerpt(value), *read));
+    const auto [before, is_new] = values_.try_emplace(key, value);
+    if (!is_new && read != keys_read.end() && before->second != value)
+      refuse(fmt::format("the header has {} twice, as '{}' and as '{}'; remove the one that is wrong", key,
+                         excerpt(before->second), excerpt(value)));
+  }
   bool has(const std::string& key) const { return values_.count(key) != 0; }
   std::string text(const std::string& key, const std::string& otherwise) const {
     const auto found = values_.find(key);
@@ -41,14 +78,31 @@ class Keys {
   }
   bool flag(const std::string& key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    const char first = text(key, " ")[0];
-    return first == 'T' || first == 't' || first == '1';
+    const std::string value = text(key, "");
+    const char first = value.empty() ? ' ' : value[0];  // which is what MetaIO looks at
+    const bool yes = first == 'T' || first == 't' || first == '1';
+    if (!yes && first != 'F' && first != 'f' && first != '0')
+      refuse(fmt::format("{} is '{}'; expected True or False", key, excerpt(value)));
+    return yes;
   }
-  // The first of several names that mean the same thing.
-  std::string present(std::initializer_list<const char*> names) const {
-    for (const char* name : names)
-      if (has(name)) return name;
-    return "";
+  // The numbers of several keys that mean the same thing, which must agree; none where the header has none of them.
+  std::vector<double> agreed(std::initializer_list<const char*> names, std::size_t count) const {
+    std::vector<double> out;
+    std::string first;
+    for (const char* name : names) {
+      if (!has(name)) continue;
+      const auto values = numbers<double>(name, count);
+      constexpr double rounding = 1e-5, nothing = 1e-9;
+      const auto same = [](double a, double b) {
+        return std::abs(a - b) <= nothing + rounding * std::abs(a) || !std::isfinite(a);
+      };
+      if (out.empty())
+        out = values, first = name;
+      else if (!std::equal(out.begin(), out.end(), values.begin(), same))
+        refuse(fmt::format("'{} = {}' and '{} = {}' mean the same thing and differ; remove the one that is wrong",
+                           first, excerpt(text(first, "")), name, excerpt(text(name, ""))));
+    }
+    return out;
   }
   template <typename T>
   std::vector<T> numbers(const std::string& key, std::size_t count) const {
@@ -142,18 +196,36 @@ Keys read_keys(std::istream& in, const std::string& path) {
   keys.refuse("the header ends before 'ElementDataFile = ...': the file is truncated or not a MetaImage");
 }
 
-}  // namespace
+// In mm: those of MetaIO, which takes a length without a unit as it is.
+double unit_of_lengths(const Keys& keys) {
+  static const std::map<std::string, double> units{{"?", 1}, {"", 1}, {"mm", 1}, {"um", 1e-3}, {"cm", 10}};
+  const std::string name = keys.text("DistanceUnits", "");
+  const auto found = units.find(name);
+  if (found == units.end())
+    keys.refuse(
+        fmt::format("DistanceUnits is '{}'; mm, um and cm can be read: convert the lengths to mm", excerpt(name)));
+  return found->second;
+}
 
-MetaHeader read_meta_header(const std::string& path) {
-  check_input_file(path, fmt::format("'{}'", path));
-  std::ifstream in(path, std::ios::binary);
-  const Keys keys = read_keys(in, path);
-  if (const std::string type = keys.text("ObjectType", "Image"); type != "Image")
-    keys.refuse(fmt::format("ObjectType is '{}'; expected Image", type));
+// All but the number of voxels.
+void place_grid(const Keys& keys, std::size_t dims, Grid& grid) {
+  const std::size_t used = std::min<std::size_t>(dims, 3);
+  const double unit = unit_of_lengths(keys);
+  // ElementSize is that of a voxel, which may be smaller than the spacing
+  if (const char* key = keys.has("ElementSpacing") ? "ElementSpacing" : "ElementSize"; keys.has(key))
+    std::copy_n(keys.numbers<double>(key, dims).begin(), used, grid.spacing.begin());
+  if (const auto origin = keys.agreed({"Offset", "Origin", "Position"}, dims); !origin.empty())
+    std::copy_n(origin.begin(), used, grid.origin.begin());
+  for (std::size_t a = 0; a < used; ++a) grid.spacing[a] *= unit, grid.origin[a] *= unit;
+  const auto rows = keys.agreed({"TransformMatrix", "Rotation", "Orientation"}, dims * dims);
+  for (std::size_t a = 0; a < used && !rows.empty(); ++a)  // row a: index axis a in the world
+    for (std::size_t w = 0; w < used; ++w) grid.direction[3 * w + a] = rows[dims * a + w];
+}
+
+// The size and the type of the voxels.
+std::size_t take_sizes(const Keys& keys, MetaHeader& header) {
   for (const char* needed : {"NDims", "DimSize", "ElementType"})
     if (!keys.has(needed)) keys.refuse(fmt::format("the header has no {}", needed));
-
-  MetaHeader header;
   const auto dims = keys.numbers<std::size_t>("NDims", 1)[0];
   if (dims < 2 || dims > 4) keys.refuse(fmt::format("NDims is {}; 2, 3, or 4 with a last size of 1 can be read", dims));
   const auto sizes = keys.numbers<std::size_t>("DimSize", dims);
@@ -165,37 +237,34 @@ MetaHeader read_meta_header(const std::string& path) {
   if (!keys.flag("BinaryData", true))
     keys.refuse("the voxels are stored as text; convert the file to BinaryData = True");
   header.storage = {component_of(keys), scaling_of(keys)};
-
-  Grid& grid = header.grid;
-  const std::size_t used = std::min<std::size_t>(dims, 3);
-  grid.size = {1, 1, 1};
-  std::copy_n(sizes.begin(), used, grid.size.begin());
-  if (const std::string key = keys.present({"ElementSpacing", "ElementSize"}); !key.empty())
-    std::copy_n(keys.numbers<double>(key, dims).begin(), used, grid.spacing.begin());
-  if (const std::string key = keys.present({"Offset", "Origin", "Position"}); !key.empty())
-    std::copy_n(keys.numbers<double>(key, dims).begin(), used, grid.origin.begin());
-  if (const std::string key = keys.present({"TransformMatrix", "Rotation", "Orientation"}); !key.empty()) {
-    const auto rows = keys.numbers<double>(key, dims * dims);  // row a: index axis a in the world
-    for (std::size_t a = 0; a < used; ++a)
-      for (std::size_t w = 0; w < used; ++w) grid.direction[3 * w + a] = rows[dims * a + w];
-  }
+  header.grid.size = {1, 1, 1};
+  std::copy_n(sizes.begin(), std::min<std::size_t>(dims, 3), header.grid.size.begin());
   std::uint64_t bytes = component_bytes(header.storage.component);
-  for (const std::size_t size : grid.size) {
+  for (const std::size_t size : header.grid.size) {
     if (size != 0 && bytes > (std::uint64_t{1} << 60) / size)
       keys.refuse(fmt::format("DimSize {} is absurdly large", fmt::join(sizes, " ")));
     bytes *= size;
   }
-  check_grid(grid, "MetaImage '" + path + "'");
+  return dims;
+}
 
-  const std::string order = keys.present({"ElementByteOrderMSB", "BinaryDataByteOrderMSB"});
-  header.msb = !order.empty() && keys.flag(order, false);
+// How the bytes of the voxels are ordered and packed.
+void take_packing(const Keys& keys, MetaHeader& header) {
+  const char *of_elements = "ElementByteOrderMSB", *of_data = "BinaryDataByteOrderMSB";
+  header.msb = keys.flag(keys.has(of_elements) ? of_elements : of_data, false);
+  if (keys.has(of_elements) && keys.flag(of_data, header.msb) != header.msb)
+    keys.refuse(fmt::format("'{} = {}' and '{} = {}' mean the same thing and differ; remove the one that is wrong",
+                            of_elements, keys.text(of_elements, ""), of_data, keys.text(of_data, "")));
   header.compressed = keys.flag("CompressedData", false);
   if (keys.has("CompressedDataSize"))
     if (const auto size = keys.numbers<std::uint64_t>("CompressedDataSize", 1)[0]; size != 0)
       header.compressed_bytes = size;
   if (keys.has("HeaderSize")) header.header_size = keys.numbers<std::int64_t>("HeaderSize", 1)[0];
   if (header.header_size < -1) keys.refuse(fmt::format("HeaderSize is {}; expected -1, 0 or more", header.header_size));
+}
 
+// The file of the voxels; those in the file at `path` begin at `end`, after the header.
+void take_place(const Keys& keys, const std::string& path, std::uint64_t end, MetaHeader& header) {
   const std::string data = keys.text("ElementDataFile", "");
   if (data.empty()) keys.refuse("ElementDataFile names no file");
   if (data.rfind("LIST", 0) == 0 || data.find('%') != std::string::npos)
@@ -203,13 +272,35 @@ MetaHeader read_meta_header(const std::string& path) {
         fmt::format("ElementDataFile = {} spreads the image over several files, which is not read here; convert it to "
                     "one file (.mha)",
                     data));
-  header.local = data == "LOCAL" || data == "Local" || data == "local";
-  if (header.local) {
-    header.data_path = path;
-    header.data_offset = static_cast<std::uint64_t>(in.tellg());
-  } else {
+  header.local = lower_case(data) == "local";
+  if (!header.local) {
     header.data_path = (fs::path(path).parent_path() / data).string();
+    return;
   }
+  header.data_path = path;
+  header.data_offset = end;
+  if (header.header_size > 0 && static_cast<std::uint64_t>(header.header_size) != end)
+    keys.refuse(
+        fmt::format("HeaderSize is {}, but ElementDataFile = {} says that the voxels follow the header, which ends "
+                    "after {} bytes; remove HeaderSize, or correct it",
+                    header.header_size, data, end));
+}
+
+}  // namespace
+
+MetaHeader read_meta_header(const std::string& path) {
+  check_input_file(path, fmt::format("'{}'", path));
+  std::ifstream in(path, std::ios::binary);
+  const Keys keys = read_keys(in, path);
+  if (const std::string type = keys.text("ObjectType", "Image"); type != "Image")
+    keys.refuse(fmt::format("ObjectType is '{}'; expected Image", type));
+  MetaHeader header;
+  const std::size_t dims = take_sizes(keys, header);
+  place_grid(keys, dims, header.grid);
+  check_grid(header.grid, "MetaImage '" + path + "'");
+  take_packing(keys, header);
+  const auto end = in.tellg();  // -1 where the last line has no end
+  take_place(keys, path, end < 0 ? fs::file_size(path) : static_cast<std::uint64_t>(end), header);
   return header;
 }
 

@@ -3,6 +3,7 @@
 // damage is named.
 #include "apps/io/image_file.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -274,6 +275,53 @@ TEST_F(ImageFile, HeaderVariants) {
   EXPECT_EQ(tall.voxels, (std::vector<float>{1, 2, 3, 4}));
 }
 
+TEST_F(ImageFile, HeadersThatContradictThemselves) {
+  const std::string head = "NDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n", data = "12345678";
+  const auto with = [&](const std::string& more, const std::string& place = "ElementDataFile = LOCAL\n") {
+    write_text("x.mha", head + more + place + data);
+    return error_of([&] { read_image(path("x.mha")); });
+  };
+  const auto refused = [](const std::string& what) {
+    return AllOf(HasSubstr("InputError"), HasSubstr("x.mha"), HasSubstr(what));
+  };
+  for (const char* line :
+       {"DimSize = 2 2 1", "NDims = 2", "ElementType = MET_CHAR", "ElementSpacing = 1 1 1\nElementSpacing = 2 2 2",
+        "Offset = 1 1 1\nOffset = 2 2 2", "ElementToIntensityFunctionSlope = 2\nElementToIntensityFunctionSlope = 3",
+        "BinaryDataByteOrderMSB = True\nBinaryDataByteOrderMSB = False"})
+    EXPECT_THAT(with(line + std::string("\n")), AllOf(refused("twice, as '"), HasSubstr("remove"))) << line;
+  for (const char* lines : {"Offset = 1 1 1\nPosition = 1 1 2", "Origin = 1 1 1\nOffset = 0 1 1",
+                            "TransformMatrix = 1 0 0 0 1 0 0 0 1\nOrientation = 0 1 0 1 0 0 0 0 1",
+                            "BinaryDataByteOrderMSB = True\nElementByteOrderMSB = False"})
+    EXPECT_THAT(with(lines + std::string("\n")), refused("mean the same thing and differ")) << lines;
+  EXPECT_EQ(with("DimSize = 2 2 2\nComment = a\nComment = b\nOffset = 1 0.3333333 1\nPosition = 1.0 0.333333 1\n"),
+            "no error");
+  // MetaIO passes over a key in other letters
+  EXPECT_THAT(with("elementspacing = 2 2 2\n"), refused("'elementspacing = 2 2 2', but the key is written ElementSp"));
+  EXPECT_THAT(with("", "Elementdatafile = LOCAL\n"), refused("is written ElementDataFile"));
+  for (const char* flag : {"BinaryDataByteOrderMSB", "CompressedData", "BinaryData"})
+    EXPECT_THAT(with(flag + std::string(" = yes\n")), refused("is 'yes'; expected True or False")) << flag;
+  // the voxels follow the header
+  EXPECT_THAT(with("HeaderSize = 10\n"), AllOf(refused("HeaderSize is 10"), HasSubstr("ends after 90 bytes")));
+  EXPECT_EQ(with("HeaderSize = 90\n"), "no error");
+  EXPECT_EQ(with("HeaderSize = -1\n"), "no error");
+}
+
+TEST_F(ImageFile, LengthsInOtherUnits) {
+  const auto with = [&](const std::string& unit) {
+    write_text("x.mha",
+               "NDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\nElementSpacing = 2 4 8\nOffset = 1 2 3\n" + unit +
+                   "ElementDataFile = LOCAL\n12345678");
+    return read_image(path("x.mha")).grid;
+  };
+  for (const auto& [unit, mm] : {std::pair("mm", 1.0), {"um", 1e-3}, {"cm", 10.0}, {"?", 1.0}}) {
+    const Grid grid = with(fmt::format("DistanceUnits = {}\n", unit));
+    EXPECT_EQ(grid.spacing, (std::array<double, 3>{2 * mm, 4 * mm, 8 * mm})) << unit;
+    EXPECT_EQ(grid.origin, (std::array<double, 3>{1 * mm, 2 * mm, 3 * mm})) << unit;
+  }
+  EXPECT_THAT(error_of([&] { with("DistanceUnits = furlong\n"); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("x.mha"), HasSubstr("'furlong'; mm, um and cm")));
+}
+
 TEST_F(ImageFile, DamagedFilesAreNamedWithFoundAndExpected) {
   const std::string head = "NDims = 3\nDimSize = 2 2 2\n", rest = "ElementType = MET_SHORT\nElementDataFile = LOCAL\n";
   const std::string data(16, 'x');
@@ -302,7 +350,7 @@ TEST_F(ImageFile, DamagedFilesAreNamedWithFoundAndExpected) {
               HasSubstr("absurdly large"));
   EXPECT_THAT(with("NDims = 3\nDimSize = 100000 100000 100000\n" + rest + data),
               HasSubstr("expected 2000000000000000"));
-  EXPECT_THAT(with(head + "CompressedData = True\nDimSize = 100000 100000 100000\n" + rest + data),
+  EXPECT_THAT(with("NDims = 3\nCompressedData = True\nDimSize = 100000 100000 100000\n" + rest + data),
               HasSubstr("cannot hold"));
   EXPECT_THAT(with(head + "ElementType = MET_COLOUR\nElementDataFile = LOCAL\n" + data),
               AllOf(HasSubstr("MET_COLOUR"), HasSubstr("MET_FLOAT")));
