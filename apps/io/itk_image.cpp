@@ -12,6 +12,7 @@
 #include <itkNiftiImageIOFactory.h>
 #include <itkNrrdImageIOFactory.h>
 #include <itkTIFFImageIOFactory.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -164,6 +165,15 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
+// What the log has of it, in the words of ITK.
+[[noreturn]] void refuse_unread(const std::string& path, const char* part, const std::string& reason) {
+  spdlog::debug("'{}': ITK: {}", path, reason);
+  throw InputError(fmt::format(
+      "the {} of '{}' cannot be read: the file is damaged or truncated, or of a kind that is not read here; "
+      "copy or make it again, or convert it to .mha (--log-level debug tells what its library says)",
+      part, path));
+}
+
 // Opens a file, which may go by another `name`, and reads its header, after a look at what ITK does not look at.
 Io open(const std::string& path, const std::string& name) {
   check_input_file(path, "'" + path + "'");
@@ -179,7 +189,7 @@ Io open(const std::string& path, const std::string& name) {
   try {
     io->ReadImageInformation();
   } catch (...) {
-    throw InputError(fmt::format("cannot read the header of '{}': {}", path, current_reason()));
+    refuse_unread(path, "header", current_reason());
   }
   check_dicom_pixels(*io, path);
   if (io->GetNumberOfComponents() != 1)
@@ -221,22 +231,24 @@ Grid grid_in(const std::string& path, const itk::ImageIOBase& io) {
   return format == "NrrdImageIO" ? nrrd_grid(path, grid) : format == "NiftiImageIO" ? nifti_grid(path, grid) : grid;
 }
 
-// What NIfTI's stored whole numbers mean, after which they are read as they are: otherwise ITK makes floats of them.
+// What NIfTI's stored numbers mean, after which they are read as they are where they are whole numbers, of which ITK
+// would make floats. ITK takes a slope near 0 for none, and adds the offset to numbers that are not scaled.
 Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;
   static const std::map<std::string, Type> whole_numbers{
       {"2", Type::UCHAR},    {"4", Type::SHORT},  {"8", Type::INT},         {"256", Type::CHAR},
       {"512", Type::USHORT}, {"768", Type::UINT}, {"1024", Type::LONGLONG}, {"1280", Type::ULONGLONG}};
   auto* nifti = dynamic_cast<itk::NiftiImageIO*>(&io);
-  if (nifti == nullptr || (io.GetComponentType() != Type::FLOAT && io.GetComponentType() != Type::DOUBLE)) return {};
+  if (nifti == nullptr) return {};
   std::string type;
   itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), "datatype", type);
   const auto stored = whole_numbers.find(type);
   const Scaling scaling = nifti_scaling(path);
-  if (stored == whole_numbers.end() || scaling.identity()) return {};
+  constexpr double least = 1e-12;
+  if (stored == whole_numbers.end() && !scaling.identity() && std::abs(scaling.slope) > least) return {};
   nifti->SetRescaleSlope(1);
   nifti->SetRescaleIntercept(0);
-  nifti->SetComponentType(stored->second);
+  if (stored != whole_numbers.end()) nifti->SetComponentType(stored->second);
   return scaling;
 }
 
@@ -254,7 +266,7 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   try {
     io.Read(to);
   } catch (...) {
-    throw InputError(fmt::format("cannot read the voxels of '{}', it may be truncated: {}", path, current_reason()));
+    refuse_unread(path, "voxels", current_reason());
   }
 }
 

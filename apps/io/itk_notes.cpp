@@ -35,70 +35,15 @@ std::string text_of(const itk::ImageIOBase& io, const std::string& key) {
   return value;
 }
 
-double number_of(const itk::ImageIOBase& io, const std::string& key) {
-  std::istringstream text(text_of(io, key));
-  double value = 0;
-  return text >> value ? value : 0;
-}
-
-// Index to world in NIfTI's axes, of which the first two point the other way: three rows of four numbers.
-using Affine = std::array<double, 12>;
-
-Affine affine_of(const Grid& grid) {
-  Affine out{};
-  for (int row = 0; row < 3; ++row) {
-    const double sign = row < 2 ? -1 : 1;
-    for (int axis = 0; axis < 3; ++axis)
-      out[4 * row + axis] = sign * grid.direction[3 * row + axis] * grid.spacing[axis];
-    out[4 * row + 3] = sign * grid.origin[row];
-  }
-  return out;
-}
-
-Affine sform_of(const itk::ImageIOBase& io) {
-  Affine out{};
-  const char* names[] = {"srow_x", "srow_y", "srow_z"};
-  for (int row = 0; row < 3; ++row) {
-    std::istringstream text(text_of(io, names[row]));
-    for (int n = 0; n < 4; ++n) text >> out[4 * row + n];
-  }
-  return out;
-}
-
-// The quaternion (a, b, c, d) as a rotation, with the spacings: nifti1.h, method 2.
-Affine qform_of(const itk::ImageIOBase& io) {
-  const double b = number_of(io, "quatern_b"), c = number_of(io, "quatern_c"), d = number_of(io, "quatern_d");
-  const double a = std::sqrt(std::max(0.0, 1 - (b * b + c * c + d * d)));
-  const double left = number_of(io, "pixdim[0]") < 0 ? -1 : 1;
-  const double s[] = {number_of(io, "pixdim[1]"), number_of(io, "pixdim[2]"), left * number_of(io, "pixdim[3]")};
-  return {s[0] * (a * a + b * b - c * c - d * d),
-          s[1] * 2 * (b * c - a * d),
-          s[2] * 2 * (b * d + a * c),
-          number_of(io, "qoffset_x"),
-          s[0] * 2 * (b * c + a * d),
-          s[1] * (a * a + c * c - b * b - d * d),
-          s[2] * 2 * (c * d - a * b),
-          number_of(io, "qoffset_y"),
-          s[0] * 2 * (b * d - a * c),
-          s[1] * 2 * (c * d + a * b),
-          s[2] * (a * a + d * d - c * c - b * b),
-          number_of(io, "qoffset_z")};
-}
-
-// To the float32 of the header.
-bool same(const Affine& a, const Affine& b) {
-  for (int n = 0; n < 12; ++n)
-    if (!(std::abs(a[n] - b[n]) <= 1e-4 * std::max(1.0, std::abs(b[n])))) return false;
-  return true;
-}
-
 void keep_codes(const itk::ImageIOBase& io, const Grid& grid, HeaderNotes& notes) {
-  const Affine taken = affine_of(grid);
-  std::string q = text_of(io, "qform_code"), s = text_of(io, "sform_code");
-  const bool by_q = q != "0" && same(qform_of(io), taken), by_s = s != "0" && same(sform_of(io), taken);
+  const auto header = read_nifti_header(nifti_files(io.GetFileName())[0]);
+  if (!header) return;
+  const NiftiTransform taken = nifti_transform(grid);
+  const auto q = nifti_qform(*header), s = nifti_sform(*header);
+  const bool by_q = q && same_transform(*q, taken), by_s = s && same_transform(*s, taken);
   if (!by_q && !by_s) return;
-  notes.entries["qform_code"] = by_q ? q : s;
-  notes.entries["sform_code"] = by_s ? s : q;
+  notes.entries["qform_code"] = fmt::format("{}", by_q ? header->qform_code : header->sform_code);
+  notes.entries["sform_code"] = fmt::format("{}", by_s ? header->sform_code : header->qform_code);
 }
 
 // Fields of a NIfTI-1 header that ITK 5 leaves at their defaults: nifti1.h.
@@ -166,13 +111,6 @@ void finish_compressed(const HeaderNotes& notes, const std::string& path) {
 }
 
 }  // namespace
-
-Scaling nifti_scaling(const std::string& path) {
-  const auto header = read_nifti_header(path);
-  if (!header) return {};  // the voxels of a pair of files
-  const Scaling scaling{header->slope, header->intercept};
-  return scaling.slope == 0 || !std::isfinite(scaling.slope) || !std::isfinite(scaling.offset) ? Scaling{} : scaling;
-}
 
 HeaderNotes read_header_notes(const itk::ImageIOBase& io, const Grid& grid) {
   HeaderNotes notes;

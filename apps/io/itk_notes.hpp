@@ -22,7 +22,4 @@ void give_header_notes(const HeaderNotes& notes, itk::ImageIOBase& io);
 /// After that: what ITK does not, into the header of a .nii or .nii.gz. Throws FileError.
 void finish_header_notes(const HeaderNotes& notes, const std::string& path);
 
-/// Slope and offset of a NIfTI-1 or NIfTI-2 file, which ITK tells to six digits only; none if there is none.
-Scaling nifti_scaling(const std::string& path);
-
 }  // namespace halocline

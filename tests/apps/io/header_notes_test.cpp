@@ -1,12 +1,15 @@
 // labels: app
 // What headers say beside grid and type goes from input to output where both have one format.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
@@ -132,6 +135,123 @@ TEST(HeaderNotes, ACodeOfAnotherTransformIsNotKept) {
   const auto taken = static_cast<std::int16_t>(grid.origin[2] == -3 ? 2 : 4);
   EXPECT_EQ(value_at<std::int16_t>(header, 252), taken);
   EXPECT_EQ(value_at<std::int16_t>(header, 254), taken);
+}
+
+template <typename T>
+std::string nifti_with(std::size_t at, T value, std::string bytes = nifti_file()) {
+  put<T>(bytes, at, value);
+  return bytes;
+}
+
+std::string told_of(const std::string& path) {
+  const Ran ran = run({"metrics", "-i", path});
+  return ran.code == 0 ? ran.err : fmt::format("code {}: {}", ran.code, ran.err);
+}
+
+TEST(HeaderNotes, NiftiScalesThatAreNone) {
+  const Folder f;
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  int n = 0;
+  const auto with = [&](float slope, float offset, bool floats) {
+    std::string bytes = nifti_with(116, offset, nifti_file({}, slope));
+    if (floats) {
+      put<std::int16_t>(bytes, 70, 16);
+      put<std::int16_t>(bytes, 72, 32);
+      bytes.resize(352);
+      for (int voxel = 0; voxel < 60; ++voxel) bytes.append(std::string("\0\0\xfa\x45", 4));  // 8000
+    }
+    const std::string path = f / fmt::format("v{}.nii", n++);
+    write_text(path, bytes);
+    return path;
+  };
+  for (const bool floats : {false, true}) {
+    const std::string zero = with(0, 5, floats);
+    EXPECT_THAT(told_of(zero), AllOf(HasSubstr(zero), HasSubstr("scl_inter (5) is passed over")));
+    EXPECT_EQ(read_image(zero).voxels[0], 8000);
+    EXPECT_EQ(read_image_info(zero).component, floats ? "float32" : "int16");
+    for (const float offset : {0.0f, nan}) EXPECT_EQ(read_image(with(nan, offset, floats)).voxels[0], 8000);
+    EXPECT_FLOAT_EQ(read_image(with(1e-17f, 0, floats)).voxels[0], 8e-14f);
+    for (const auto& [slope, offset] :
+         {std::pair(nan, 5.0f), {infinity, 0.0f}, {2.0f, nan}, {2.0f, infinity}, {1.0f, nan}})
+      EXPECT_THAT(told_of(with(slope, offset, floats)), AllOf(HasSubstr("code 2"), HasSubstr("scl_slope, scl_inter")));
+  }
+}
+
+TEST(HeaderNotes, NiftiHeadersOutOfRangeAreRefusedByName) {
+  const Folder f;
+  const std::string path = f / "v.nii";
+  const auto with = [&](const std::string& bytes) {
+    write_text(path, bytes);
+    return told_of(path);
+  };
+  const auto refused = [&](const char* what) { return AllOf(HasSubstr("code 2"), HasSubstr(path), HasSubstr(what)); };
+  EXPECT_THAT(with(nifti_with(46, std::int16_t{-3})), refused("-3 samples along axis 3"));
+  EXPECT_THAT(with(nifti_with(44, std::int16_t{0})), refused("0 samples along axis 2"));
+  EXPECT_THAT(with(nifti_with(48, std::int16_t{-3}, nifti_with(40, std::int16_t{4}))),
+              refused("-3 samples along axis 4"));
+  EXPECT_THAT(with(nifti_with(40, std::int16_t{9})), refused("9 axes in dim[0]"));
+  EXPECT_THAT(with(nifti_with(84, 0.0f)), refused("4 samples along axis 2 are 0 apart (pixdim[2])"));
+  EXPECT_THAT(with(nifti_with(84, -2.0f)), refused("are -2 apart"));
+  EXPECT_THAT(with(nifti_with(84, std::numeric_limits<float>::quiet_NaN())), refused("pixdim"));
+  EXPECT_THAT(with(nifti_with(108, 0.0f)), refused("begin at byte 0 (vox_offset)"));
+  EXPECT_THAT(with(nifti_with(108, -5.0f)), refused("at byte -5 (vox_offset)"));
+  EXPECT_THAT(with(nifti_with(108, 352.5f)), refused("at byte 352.5 (vox_offset)"));
+  EXPECT_THAT(with(nifti_with(72, std::int16_t{8})), refused("8 bits a voxel (bitpix), but its datatype 4 has 16"));
+  EXPECT_THAT(with(nifti_with(123, '\5')), refused("the unit 5 (xyzt_units)"));
+  EXPECT_THAT(with(nifti_with(344, 'x')), refused("does not say 'n+1'"));
+  EXPECT_THAT(with(nifti_with(256, 1.0f, nifti_with(260, 1.0f))), refused("a quaternion (1 1 0)"));
+  EXPECT_THAT(with(nifti_with(284, 1.0f, nifti_file({0, 1}))), refused("places the voxels by its sform"));
+  EXPECT_THAT(with(nifti_file().substr(0, 200)), refused("has 200 bytes, where a NIfTI header has 348"));
+  // one slice of unknown thickness
+  const std::string slice = nifti_with(88, 0.0f, nifti_with(46, std::int16_t{1}, nifti_file({1, 0})));
+  EXPECT_THAT(with(slice), AllOf(HasSubstr(path), HasSubstr("pixdim[3]"), HasSubstr("taken for 1 mm")));
+}
+
+TEST(HeaderNotes, NiftiInPairsAndPacked) {
+  const Folder f;
+  std::string header = nifti_with(344, std::array{'n', 'i', '1', '\0'}, nifti_with(108, 0.0f));
+  write_text(f / "v.img", header.substr(352));
+  EXPECT_THAT(told_of(f / "v.img"), AllOf(HasSubstr("code 2"), HasSubstr("v.hdr"), HasSubstr("is missing")));
+  write_text(f / "v.hdr", header.substr(0, 348));
+  for (const char* name : {"v.hdr", "v.img"})
+    EXPECT_EQ(read_image(f / name).voxels[0], static_cast<float>(8000 * static_cast<double>(0.123456789f) - 1000));
+  EXPECT_EQ(read_image_info(f / "v.img").component, "int16");
+  std::filesystem::rename(f / "v.img", f / "w.img");
+  EXPECT_THAT(told_of(f / "v.hdr"), AllOf(HasSubstr("code 2"), HasSubstr("v.img' are missing")));
+  std::filesystem::rename(f / "w.img", f / "v.img");
+  // Analyze 7.5 has other fields where NIfTI has scale, unit and transforms
+  header = nifti_with(344, 0, nifti_with(123, '\1', header));
+  for (std::size_t at = 256; at < 344; ++at) header[at] = '\x7f';
+  write_text(f / "v.hdr", header.substr(0, 348));
+  EXPECT_EQ(read_image(f / "v.hdr").voxels[0], 8000);
+  EXPECT_FLOAT_EQ(static_cast<float>(read_image(f / "v.hdr").grid.spacing[0]), 1.5f);
+  // a checksum that is wrong
+  const std::string packed = f / "v.nii.gz", bytes = nifti_file();
+  gzFile file = gzopen(packed.c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  std::string damaged = content(packed);
+  damaged[damaged.size() - 6] ^= 0x55;
+  write_text(packed, damaged);
+  EXPECT_THAT(told_of(packed), AllOf(HasSubstr("code 2"), HasSubstr(packed), HasSubstr("checksum")));
+}
+
+TEST(HeaderNotes, NiftiThatLiesInTwoPlacesIsWarnedOf) {
+  const Folder f;
+  const std::string differ = "its qform and its sform place the voxels differently; the ";
+  write_text(f / "a.nii", nifti_file());
+  EXPECT_THAT(told_of(f / "a.nii"), testing::Not(HasSubstr("qform")));
+  for (const auto& [name, bytes] : {std::pair("shifted.nii", nifti_file({1, 1, 10})),
+                                    {"turned.nii", nifti_with(280, -1.5f, nifti_file({1, 1}))},
+                                    {"scaled.nii", nifti_with(280, 3.0f, nifti_file({1, 1}))}}) {
+    write_text(f / name, bytes);
+    const Grid grid = read_image_info(f / name).grid;
+    const bool by_q = grid.origin[2] == -3 && grid.direction[0] == -1;
+    EXPECT_THAT(told_of(f / name), testing::Not(HasSubstr("code")));
+    write_text(f / (std::string("other_") + name), bytes);
+    EXPECT_THAT(told_of(f / (std::string("other_") + name)),
+                AllOf(HasSubstr(name), HasSubstr(differ + (by_q ? "qform" : "sform") + " is taken")));
+  }
 }
 
 // Lengths of NIfTI may be in m or micrometres, those of the origin, too.

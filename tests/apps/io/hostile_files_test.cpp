@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <tuple>
 
 #include "apps/io/image_file.hpp"
 #include "tests/support/child_process.hpp"
@@ -251,7 +250,7 @@ TEST_F(HostileFiles, SeriesWithAPipe) {
   EXPECT_THAT(refused(denoise(f_ / "s")).out, HasSubstr("holds no DICOM series"));
 }
 
-// An unknown tag of TIFF, a header of NIfTI with ten axes: libtiff and niftilib have something to say.
+// An unknown tag of TIFF: libtiff has something to say.
 TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
   write_image(cube(), f_ / "x.tif");
   std::string bytes = content(f_ / "x.tif");
@@ -259,18 +258,11 @@ TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
   ASSERT_NE(place, std::string::npos);
   bytes.replace(place, 2, "\xe8\xfd");  // 65000
   write_text(f_ / "x.tif", bytes);
-  write_image(cube(), f_ / "x.nii");
-  bytes = content(f_ / "x.nii");
-  bytes[40] = 10;
-  write_text(f_ / "x.nii", bytes);
-  for (const auto& [name, library, noise] :
-       {std::tuple("x.tif", "libtiff", "TIFFReadDirectory"), {"x.nii", "ITK", "dim[0]"}}) {
-    const Ran quiet = run({"metrics", "-i", f_ / name});
-    EXPECT_THAT(quiet.err, Not(HasSubstr(noise)));
-    const Ran all = run({"metrics", "-i", f_ / name, "--log-level", "debug"});
-    EXPECT_EQ(all.code, quiet.code);
-    EXPECT_THAT(all.err, AllOf(HasSubstr(std::string("halocline: debug: ") + library + ": "), HasSubstr(noise)));
-  }
+  const Ran quiet = run({"metrics", "-i", f_ / "x.tif"});
+  EXPECT_THAT(quiet.err, Not(HasSubstr("TIFFReadDirectory")));
+  const Ran all = run({"metrics", "-i", f_ / "x.tif", "--log-level", "debug"});
+  EXPECT_EQ(all.code, quiet.code);
+  EXPECT_THAT(all.err, AllOf(HasSubstr("halocline: debug: libtiff: "), HasSubstr("TIFFReadDirectory")));
 }
 #endif
 
