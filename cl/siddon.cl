@@ -127,15 +127,15 @@ __constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP |
 #define VOXEL_AT(i, j, k) volume[((size_t)((k)-extent.offset) * extent.ny + (j)) * extent.nx + (i)]
 #endif
 
-// `sum` and the part of a ray in faces that lies between t = from and to. Slices at a face across k take their turns, so that they may lie in
-// two slabs.
+// `sum` and the part of a ray in faces that lies between t = from and to. Slices at a face across k take their turns, so
+// that they may lie in two slabs.
 INLINE float add_in_faces(SLAB_PARAMETER, Crossings c, Faces faces, Extent extent, float scale, float from, float to,
                           float sum) {
   c = crossings_beside(c, faces, extent);
   const float part = scale * part_beside(faces);
   const bool lower_i = shares_lower(faces.i, extent.nx), lower_j = shares_lower(faces.j, extent.ny);
   const bool lower_k = shares_lower(faces.k, extent.nz);
-  for (int turn = lower_k ? 0 : 1; turn < 2; ++turn) {  // counting from 0 in both cases ends LLVM 18 (PoCL 6.0)
+  for (int turn = lower_k ? 0 : 1; turn < 2; ++turn) {  // LLVM 18 (PoCL 6.0, AVX-512) crashes on a loop from 0
     if (lower_k) c.shift_z = -((float)(faces.k - 1 + turn) + 0.5f) * c.inverse_z;
     const Passage passage = passage_of(c, extent);
     float t = fmax(passage.from, from);

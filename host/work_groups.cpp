@@ -87,7 +87,7 @@ std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std:
                                               return counts(row, device, kernel);
                                             })->shape;
   // Work-items beyond the range would only idle. CPUs compile a kernel for each shape of its groups, which takes longer
-  // than idling in small arrays; along an axis without length they would be most.
+  // than idling in small arrays. Idle work-items would be the majority along an axis of one element.
   for (int axis = 0; axis < 3; ++axis)
     if (device.type != "cpu" || global[axis] <= 1)
       shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));

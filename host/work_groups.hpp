@@ -27,8 +27,8 @@ std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, c
 std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const DeviceInfo& device);
 
 /// Shape of a group for `kernel` on `device`; never larger than the device and `limits` allow, and not longer than
-/// `global` along any axis needs, on CPUs along axes of one work-item. `tuned`: what tuning found for it, instead of
-/// the table's.
+/// `global` along any axis needs; on CPUs only axes of at most one work-item are shortened. `tuned`: what tuning found,
+/// instead of the table's.
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
                                             const std::array<std::size_t, 3>& global,
                                             const std::array<std::size_t, 3>* tuned = nullptr,

@@ -421,7 +421,7 @@ TEST(Layering, nothingIsLeftToDo) {
 }
 
 TEST(Layering, testsSayWhatKindTheyAre) {
-  static const std::regex pattern("// labels:( (unit|device|slab|error|nightly|dealt|app|oclgrind|alone))+");
+  static const std::regex pattern("// labels:( (unit|device|slab|error|nightly|dealt|app|itk|alone))+");
   for (const auto& source : tree()) {
     if (source.folder() != "tests" || !source.path.ends_with("_test.cpp")) continue;
     const auto first = source.text.substr(0, source.text.find('\n'));

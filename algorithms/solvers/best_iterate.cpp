@@ -20,8 +20,8 @@ BestIterate::BestIterate(Program& program) {
 }
 
 Step BestIterate::at_zero(const VectorSteps& vectors, const std::string& w) {
-  const auto told = [](double sum, Scalars& known) { known[at_nothing] = sum / 2; };
-  return w.empty() ? vectors.dot(Domain::views, "b", "b", told) : vectors.dot(Domain::views, "b", "b", w, told);
+  const auto take = [](double sum, Scalars& known) { known[at_nothing] = sum / 2; };
+  return w.empty() ? vectors.dot(Domain::views, "b", "b", take) : vectors.dot(Domain::views, "b", "b", w, take);
 }
 
 void BestIterate::judge(double value, Scalars& known) {

@@ -18,7 +18,7 @@ class BestIterate {
   explicit BestIterate(Program& program);
   /// "value at 0" becomes 1/2 sum w b^2; `w` is empty without weights.
   static Step at_zero(const VectorSteps& vectors, const std::string& w);
-  /// Tells it the objective of x.
+  /// Takes the objective of x.
   static void judge(double value, Scalars& known);
   /// After judge(): best = x, where that is the best.
   Step keep(const VectorSteps& vectors) const;

@@ -324,32 +324,33 @@ void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
 
 }  // namespace
 
-void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path, const CountsReport* told) {
+void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path,
+                         const CountsReport* reported) {
   const CountsCalibration& calibration = calibrator.calibration();
   const CountsReport& report = calibration.report;
   const auto is_new = [&](bool (*holds)(const CountsReport&)) {
-    return holds(report) && (told == nullptr || !holds(*told));
+    return holds(report) && (reported == nullptr || !holds(*reported));
   };
-  if (told == nullptr) warn_of_flats(report, counts_path);
-  if (!calibration.bad_rows.empty() && told == nullptr)
+  if (reported == nullptr) warn_of_flats(report, counts_path);
+  if (!calibration.bad_rows.empty() && reported == nullptr)
     spdlog::warn(
         "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "
         "that "
         "have some, and what they alone saw is lost",
         counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
-  if (std::min(report.bad_group[0], report.bad_group[1]) > filled_well && told == nullptr)
+  if (std::min(report.bad_group[0], report.bad_group[1]) > filled_well && reported == nullptr)
     spdlog::warn(
         "'{}': bad pixels lie together, {} x {} of them: inside the detector groups up to {} pixels thick are filled "
         "well; what such a "
         "one hid is a guess, which reconstruct does not use (its rays get the weight 0)",
         counts_path, report.bad_group[0], report.bad_group[1], filled_well);
-  if (!report.rough_views.empty() && (told == nullptr || told->rough_views != report.rough_views))
+  if (!report.rough_views.empty() && (reported == nullptr || reported->rough_views != report.rough_views))
     spdlog::warn(
         "'{}': a large part of the detector shows nothing in {}, and does before and after: it was interpolated, which "
         "is a rough guess (reconstruct gives it the weight 0); leave such views out of the stack and of the geometry, "
         "or scan again",
         counts_path, views_text(report.rough_views));
-  if (told == nullptr) warn_of_edges(report.lost_edges, counts_path);
+  if (reported == nullptr) warn_of_edges(report.lost_edges, counts_path);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
@@ -410,7 +411,7 @@ std::string counts_summary(const CountsCalibration& calibration) {
       "and interpolated",
       report.raised, report.pixels, calibration.floor, report.saturated, report.bad_pixels);
   if (report.bad_pixels > 1) text += fmt::format(" (up to {} x {})", report.bad_group[0], report.bad_group[1]);
-  if (report.filled_rms > 0) text += fmt::format(", off by {:.2g} RMS where that can be told", report.filled_rms);
+  if (report.filled_rms > 0) text += fmt::format(", off by {:.2g} RMS where that can be said", report.filled_rms);
   if (report.replaced > 0)
     text += fmt::format("; {} failed in a view and {} interpolated", plural(report.replaced, "value", "values"),
                         report.replaced == 1 ? "is" : "are");

@@ -40,10 +40,10 @@ void add_counts_options(CLI::App& app, CountsArguments& arguments);
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
 
 /// With `counts`, and neither --flat nor --air: takes the level that the geometry's file states (.xtekct: WhiteLevel)
-/// as the open beam, and tells it.
+/// as the open beam, and says it.
 void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments);
 
-/// Claims the files and checks all that their headers tell. Returns the bytes that the images take in memory.
+/// Claims the files and checks all that their headers say. Returns the bytes that the images take in memory.
 double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
                               const std::string& counts_path);
 
@@ -55,7 +55,7 @@ TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path
 double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
                                  const std::string& path);
 
-/// Line integrals, without rings if --reduce-rings says so; these are those of the whole file, and are told. With
+/// Line integrals, without rings if --reduce-rings says so; these are those of the whole file, and are said. With
 /// --allow-nonfinite those that are not finite are interpolated, and are `replaced` if that is wanted.
 std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
                                                   ReplacedValues* replaced = nullptr);
@@ -72,15 +72,15 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
                             const ImageInfo& info, const std::string& counts_path);
 
 /// The same in steps, for a scan of which only the first views are there: reads the images and calibrates by these;
-/// figures for the report as they are; what the user should know, after further views but for what was `told` of the
-/// first.
+/// figures for the report as they are; what the user should know, after further views but for what was `reported` of
+/// the first.
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path);
 /// The paths that are given, with their options.
 std::vector<std::pair<const char*, std::string>> field_files(const CountsArguments& arguments);
 void report_counts(Job& job, const CountsCalibration& calibration);
 void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path,
-                         const CountsReport* told = nullptr);
+                         const CountsReport* reported = nullptr);
 
 /// "1 of 60 counts were raised ..., 3 detector pixels are bad ..."
 std::string counts_summary(const CountsCalibration& calibration);

@@ -80,7 +80,7 @@ TEST_P(PenalisedSplits, UnweightedFromNothing) {
   expect_same_bits(any_split(scan, parameters(GetParam(), 2)), scan.scene.grid.size[2], {{3, 2}});
 }
 
-// Of every subset: between two looks at the gap, after them, and where sums are made anew.
+// Of every subset: between two looks at the gap, after them, and where sums are made again.
 TEST_P(PenalisedSplits, GoOnFromAnyState) {
   const int subsets = solver_method(GetParam()).subsets ? 4 : 1, passes = 11;
   const auto run = any_split(parallel(), parameters(GetParam(), passes));

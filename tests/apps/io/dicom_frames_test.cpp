@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // Slices of DICOM lie where each frame and each file says, whatever order they come in; what makes no volume is named.
 #include "apps/io/dicom_frames.hpp"
 

@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // Every type of voxels of NRRD, NIfTI, HDF5 and DICOM files: read as it is stored, or refused by its name.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

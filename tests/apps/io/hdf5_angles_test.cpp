@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // The view angles of HDF5 files, wherever and in whatever units Data Exchange and NeXus keep them; and ITK's HDF5
 // images, whose descriptions must fit their voxels.
 #include "apps/io/hdf5_angles.hpp"

@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // What headers say beside grid and type goes from input to output where both have one format.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: app unit error
+// labels: app unit error itk
 // Fields of NRRD headers that are missing, doubled, unknown or out of range are refused by name.
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // Where NRRD files say that their voxels lie, in all the ways in which they say it. The numbers are worked out by hand
 // from the format's definition: world is left-posterior-superior, mm.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // TIFF files of every type of samples and every layout: values as they are stored, or a refusal that names the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
