@@ -10,11 +10,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "apps/io/itk_nrrd_header.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/lower_case.hpp"
 
 namespace halocline {
@@ -45,7 +47,7 @@ std::vector<double> numbers_of(const std::string& text, std::string_view between
   return out;
 }
 
-// "(1,0,0) none (0,0,2)"; nothing for "none".
+// "(1,0,0) none (0,0,2)"; nothing for "none", and a vector without numbers for other words.
 std::vector<std::optional<std::vector<double>>> vectors_of(const std::string& text) {
   std::vector<std::optional<std::vector<double>>> out;
   for (std::size_t at = text.find_first_not_of(" \t"); at < text.size(); at = text.find_first_not_of(" \t", at)) {
@@ -54,8 +56,10 @@ std::vector<std::optional<std::vector<double>>> vectors_of(const std::string& te
       out.emplace_back(numbers_of(text.substr(at + 1, end - at - 1), " \t,"));
       at = std::min(end + 1, text.size());
     } else {
+      const auto end = std::min(text.find_first_of(" \t(", at), text.size());
       out.emplace_back();
-      at = std::min(text.find_first_of(" \t(", at), text.size());
+      if (lower_case(text.substr(at, end - at)) != "none") out.back().emplace();
+      at = end;
     }
   }
   return out;
@@ -75,13 +79,42 @@ std::vector<std::string> quoted_words(const std::string& text) {
 
 // In mm; nothing for what is no length.
 std::optional<double> length_of(const std::string& unit) {
-  static const std::map<std::string, double> units{
-      {"", 1},          {"mm", 1},           {"millimeter", 1},  {"millimeters", 1},   {"millimetre", 1},
-      {"???", 1},       {"cm", 10},          {"centimeter", 10}, {"centimeters", 10},  {"centimetre", 10},
-      {"m", 1000},      {"meter", 1000},     {"meters", 1000},   {"metre", 1000},      {"um", 1e-3},
-      {"micron", 1e-3}, {"microns", 1e-3},   {"micro", 1e-3},    {"micrometer", 1e-3}, {"micrometers", 1e-3},
-      {"nm", 1e-6},     {"nanometer", 1e-6}, {"in", 25.4},       {"inch", 25.4},       {"\xc2\xb5m", 1e-3},
-      {"\xb5m", 1e-3},  {"\xce\xbcm", 1e-3}, {"inches", 25.4},   {"micrometre", 1e-3}};
+  static const std::map<std::string, double> units{{"", 1},
+                                                   {"mm", 1},
+                                                   {"millimeter", 1},
+                                                   {"millimeters", 1},
+                                                   {"millimetre", 1},
+                                                   {"???", 1},
+                                                   {"cm", 10},
+                                                   {"centimeter", 10},
+                                                   {"centimeters", 10},
+                                                   {"centimetre", 10},
+                                                   {"m", 1000},
+                                                   {"meter", 1000},
+                                                   {"meters", 1000},
+                                                   {"metre", 1000},
+                                                   {"um", 1e-3},
+                                                   {"micron", 1e-3},
+                                                   {"microns", 1e-3},
+                                                   {"micro", 1e-3},
+                                                   {"micrometer", 1e-3},
+                                                   {"micrometers", 1e-3},
+                                                   {"nm", 1e-6},
+                                                   {"nanometer", 1e-6},
+                                                   {"in", 25.4},
+                                                   {"inch", 25.4},
+                                                   {"\xc2\xb5m", 1e-3},
+                                                   {"\xb5m", 1e-3},
+                                                   {"\xce\xbcm", 1e-3},
+                                                   {"inches", 25.4},
+                                                   {"micrometre", 1e-3},
+                                                   {"millimetres", 1},
+                                                   {"centimetres", 10},
+                                                   {"metres", 1000},
+                                                   {"micrometres", 1e-3},
+                                                   {"nanometers", 1e-6},
+                                                   {"nanometre", 1e-6},
+                                                   {"nanometres", 1e-6}};
   const auto found = units.find(lower_case(unit));
   return found == units.end() ? std::nullopt : std::optional(found->second);
 }
@@ -147,16 +180,33 @@ class Header {
                                  has(field) ? " (" + text(field).substr(0, 100) + ")" : "", why));
   }
 
-  // Of the world, which has one length for all of its axes.
-  double unit_of_space() const {
+  // Of each axis of the image, or of the world.
+  std::vector<std::string> units(const char* field, std::size_t axes) const {
+    const auto words = quoted_words(text(field));
+    if (words.size() != axes)
+      refuse(field, fmt::format("name the units of {} axes, where there are {}; write one for each axis, in quotation "
+                                "marks (\"mm\" \"mm\" \"mm\")",
+                                words.size(), axes));
+    return words;
+  }
+  double length(const char* field, const std::string& unit) const {
+    const auto found = length_of(unit);
+    if (!found)
+      refuse(field, fmt::format("have '{}', which is no length that is known (mm, um, nm, cm, m, in); convert the "
+                                "lengths to mm",
+                                excerpt(unit)));
+    return *found;
+  }
+
+  // Of the world, which has one length for all of its axes but that of time.
+  double unit_of_space(std::size_t dimensions) const {
     if (!has("spaceunits")) return 1;
+    const auto words = units("spaceunits", dimensions);
     std::optional<double> unit;
-    for (const std::string& word : quoted_words(text("spaceunits"))) {
-      const auto length = length_of(word);
-      if (!length && word != "s" && word != "ms") refuse("spaceunits", "are no lengths that are known (mm, um, ...)");
-      if (unit && length && *unit != *length && !word.empty())
-        refuse("spaceunits", "differ from axis to axis; use one");
-      if (length && !unit) unit = length;
+    for (std::size_t axis = 0; axis < std::min<std::size_t>(dimensions, 3); ++axis) {
+      const double found = length("spaceunits", words[axis]);
+      if (unit && *unit != found) refuse("spaceunits", "differ from axis to axis; use one");
+      unit = found;
     }
     return unit.value_or(1);
   }
@@ -165,9 +215,10 @@ class Header {
     for (const char* old : {"spacings", "axismins", "axismaxs"})
       if (has(old)) refuse(old, "cannot stand beside 'space directions', which say all; remove one of the two");
     const Space of = space();
-    const double unit = unit_of_space();
+    const double unit = unit_of_space(of.dimensions);
     const auto vectors = vectors_of(text("spacedirections"));
     require_axes(vectors, of.dimensions);
+    require_no_units(vectors);
     std::size_t axis = 0;
     for (const auto& vector : vectors) {
       if (!vector) continue;
@@ -189,8 +240,9 @@ class Header {
     }
     if (!has("spaceorigin")) return;
     const auto origin = vectors_of(text("spaceorigin"));
-    if (origin.size() != 1 || !origin[0] || origin[0]->size() != of.dimensions)
-      refuse("spaceorigin", fmt::format("is no vector of {} numbers", of.dimensions));
+    if (origin.size() != 1 || !origin[0] || origin[0]->size() != of.dimensions ||
+        !std::all_of(origin[0]->begin(), origin[0]->end(), [](double x) { return std::isfinite(x); }))
+      refuse("spaceorigin", fmt::format("is no vector of {} finite numbers; write (a,b,c)", of.dimensions));
     for (std::size_t w = 0; w < std::min<std::size_t>(3, of.dimensions); ++w)
       grid.origin[w] = unit * of.to_lps[w] * (*origin[0])[w] + 0.0;
   }
@@ -205,6 +257,34 @@ class Header {
              fmt::format("are of {} axes in a space of {}; give a space of as many", given, dimensions));
     if (vectors.size() > 3 && !vectors.back())
       refuse("spacedirections", "leave the last axis without a direction: take that axis away, or extract one volume");
+    const auto sizes = has("sizes") ? numbers_of(text("sizes")) : std::vector<double>{};
+    if (sizes.size() != vectors.size())
+      refuse("spacedirections",
+             fmt::format("are of {} axes, where the image has {}; write a vector (a,b,c) or none for "
+                         "each",
+                         vectors.size(), sizes.size()));
+    const auto kinds = has("kinds") ? words_of(lower_case(text("kinds")), " \t") : std::vector<std::string>{};
+    for (std::size_t n = 0; n < vectors.size(); ++n)
+      if (!vectors[n] && sizes[n] > 1)
+        refuse("spacedirections", fmt::format("leave axis {} of {:.0f} samples without a direction; write its vector, "
+                                              "or, where it holds the values of a voxel, extract one",
+                                              n, sizes[n]));
+    for (std::size_t n = 0; n < vectors.size() && vectors.size() > dimensions; ++n)
+      if (!vectors[n] &&
+          (n >= kinds.size() || std::set<std::string>{"???", "none", "domain", "space", "time"}.contains(kinds[n])))
+        refuse("spacedirections",
+               fmt::format("leave axis {} without a direction, and 'kinds' do not say what it is of; "
+                           "take that axis away, or write its kind (such as scalar)",
+                           n));
+  }
+
+  // Which are those of the space.
+  void require_no_units(const std::vector<std::optional<std::vector<double>>>& vectors) const {
+    if (!has("units")) return;
+    const auto words = units("units", vectors.size());
+    for (std::size_t n = 0; n < vectors.size(); ++n)
+      if (vectors[n] && !words[n].empty())
+        refuse("units", fmt::format("give axis {} one of its own beside 'space directions'; write 'space units'", n));
   }
 
   double per_axis(const char* field, std::size_t axis) const {
@@ -223,17 +303,28 @@ class Header {
     return {};
   }
 
+  // A named space is that of directions; of others, ITK takes the origin.
+  void require_no_space() const {
+    if (!has("space") && !has("spacedimension")) return;
+    for (const char* field : {"spacings", "axismins", "axismaxs", "spaceunits", "units"})
+      if (has(field))
+        refuse(field,
+               "stand beside a 'space', but without 'space directions', which say how far apart the samples are "
+               "there; write these instead");
+  }
+
   void by_axes(Grid& grid) const {
     if (!has("sizes")) return;
-    const auto units = has("units") ? quoted_words(text("units")) : std::vector<std::string>{};
+    require_no_space();
     const auto sizes = numbers_of(text("sizes"));
+    const auto words = has("units") ? units("units", sizes.size()) : std::vector<std::string>(sizes.size());
     // of an axis before the others that holds the one value of a voxel
     const std::size_t before = sizes.size() > 3 && sizes[0] == 1 && grid.size[0] != 1 ? 1 : 0;
     for (std::size_t a = 0; a + before < sizes.size() && a < 3; ++a) {
       const std::size_t n = a + before;
       const double spacing = per_axis("spacings", n), low = per_axis("axismins", n), high = per_axis("axismaxs", n);
-      const double unit = n < units.size() ? length_of(units[n]).value_or(1) : 1;
       const bool is_volume = sizes.size() - before <= 3;  // others are refused by the number of their axes
+      const double unit = is_volume ? length("units", words[n]) : 1;
       if (is_volume && has("spacings") && !std::isfinite(spacing) && !std::isfinite(high) && sizes[n] > 1)
         refuse("spacings", fmt::format("do not say how far apart the samples of axis {} are; write a number", n));
       double step = std::isfinite(spacing) ? spacing : 1;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/io/itk_nrrd_data.hpp"
 #include "apps/io/itk_nrrd_fields.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
@@ -162,33 +165,23 @@ void require_known(const std::string& path, const std::string& type, const std::
                     path, type));
 }
 
-// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
-// byte takes two.
-void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
-  const auto is = [&](std::initializer_list<const char*> names) { return one_of(encoding, names); };
-  const double needed = is({"raw"})                    ? bytes
-                        : is({"gz", "gzip"})           ? bytes / 1040 - 64
-                        : is({"hex"})                  ? 2 * bytes
-                        : is({"txt", "text", "ascii"}) ? 2 * numbers - 1
-                                                       : 0;
-  if (stored < needed)
+// Deflate cannot gain more than a factor of 1032.
+void require_packed_bytes(const NrrdData& data, double stored) {
+  if ((data.encoding == "gz" || data.encoding == "gzip") && stored < data.count * data.value_bytes / 1040 - 64)
     throw InputError(
-        fmt::format("'{}' is truncated or its header is wrong: {:.0f} bytes of {} data cannot hold {:.6g} voxels", path,
-                    stored, encoding, numbers));
+        fmt::format("'{}' is truncated or its header is wrong: {:.0f} bytes of {} data cannot hold {:.6g} voxels",
+                    data.path, std::max(0.0, stored), data.encoding, data.count));
 }
 
-// In text ITK reads a whole number up to the first other character: 3 of 3.5e9.
-void require_whole_numbers(const std::string& path, const std::string& file, double from) {
-  std::ifstream in(file, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(from));
-  std::string piece(std::size_t{1} << 20, '\0');
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0)
-    if (const auto at = std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())).find_first_of(".eE");
-        at != std::string::npos)
-      throw InputError(
-          fmt::format("NRRD '{}': its type is one of whole numbers, but '{}' stands in its text ('{}'); make the "
-                      "type double, or write whole numbers",
-                      path, piece[at], excerpt(piece.substr(at - std::min<std::size_t>(at, 10), 20))));
+// A number of lines or of bytes.
+double skip_of(const std::string& path, const NrrdField& field) {
+  std::int64_t skip = 0;
+  const auto [end, error] = std::from_chars(field.value.data(), field.value.data() + field.value.size(), skip);
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  if (error != std::errc() || end != field.value.data() + field.value.size() || std::abs(skip) > most)
+    throw InputError(fmt::format("the NRRD header of '{}' has the {} '{}'; a whole number is expected: correct it",
+                                 path, field.name, excerpt(field.value)));
+  return static_cast<double>(skip);
 }
 
 bool is_nrrd(const std::string& path) {
@@ -215,27 +208,28 @@ std::map<std::string, std::string> nrrd_fields(const std::string& path) {
 void check_nrrd_header(const std::string& path) {
   if (!is_nrrd(path)) return;
   Lines lines(path);
-  double count = 1, stored = 0;  // numbers; bytes of the files that hold them
-  std::string type, encoding;
-  std::vector<std::string> files;
+  double stored = 0;  // bytes of the files that hold the values
+  NrrdData data;
+  data.path = path;
   const auto take_file = [&](const std::string& name) {
     const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
     check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
     stored += static_cast<double>(fs::file_size(file));
-    files.push_back(file);
+    data.parts.push_back({file, 0});
   };
-  bool detached = false, has_endian = false, skips = false;
+  bool detached = false, has_endian = false;
   const std::string magic = lines.next().value_or("");
   std::vector<NrrdField> fields;
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
     fields.push_back(*field);
-    if (field->name == "type") type = lower_case(field->value);
-    if (field->name == "encoding") encoding = lower_case(field->value);
-    skips = skips || field->name.ends_with("skip");
+    if (field->name == "type") data.type = lower_case(field->value);
+    if (field->name == "encoding") data.encoding = lower_case(field->value);
+    if (field->name == "line skip" || field->name == "lineskip") data.line_skip = skip_of(path, *field);
+    if (field->name == "byte skip" || field->name == "byteskip") data.byte_skip = skip_of(path, *field);
     if (field->name == "endian") has_endian = true;
-    if (field->name == "sizes") count = product_of(field->value);
+    if (field->name == "sizes") data.count = product_of(field->value);
     if (field->name != "data file" && field->name != "datafile") continue;
     detached = true;
     if (field->value.starts_with("LIST")) {
@@ -247,13 +241,14 @@ void check_nrrd_header(const std::string& path) {
     if (names.empty()) take_file(field->value);
   }
   check_nrrd_fields(path, magic, fields);
-  require_known(path, type, encoding, has_endian);
-  if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
-  if (one_of(encoding, {"txt", "text", "ascii"}) && type != "float" && type != "double" && !skips) {
-    if (!detached) require_whole_numbers(path, path, lines.bytes());
-    for (const std::string& file : files) require_whole_numbers(path, file, 0);
+  require_known(path, data.type, data.encoding, has_endian);
+  data.value_bytes = bytes_of(data.type);
+  if (!detached) {
+    stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
+    data.parts.push_back({path, lines.bytes()});
   }
-  require_bytes(path, count, count * bytes_of(type), stored, encoding);
+  require_packed_bytes(data, stored);
+  check_nrrd_data(data);
 }
 
 }  // namespace halocline

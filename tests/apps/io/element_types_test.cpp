@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <bit>
 #include <cstdint>
@@ -132,9 +133,103 @@ TEST(ElementTypes, Nrrd) {
     expect_refused(path, fmt::format("encoding is '{}'; raw, gzip", encoding));
   }
   write_text(path, nrrd("int", "ascii", "") + "1 2.5e3 3" + std::string(3 * count, ' '));
-  expect_refused(path, "whole numbers, but '.' stands in its text");
+  expect_refused(path, "value 2 of its text is '2.5e3', which is no whole number of type int");
   write_text(path, nrrd("uint16", "raw", "") + data);
   expect_refused(path, "says no byte order of its uint16 values");
+}
+
+TEST(ElementTypes, NrrdTextThatDoesNotFit) {
+  const Folder f;
+  const std::string path = f / "x.nrrd", six = "0 1 2 3 4 5 ", rest = six + six + six;
+  for (const auto& [type, value] : {std::pair("uchar", "300"),
+                                    {"uchar", "-1"},
+                                    {"signed char", "128"},
+                                    {"short", "70000"},
+                                    {"uint16", "-1"},
+                                    {"int", "5000000000"},
+                                    {"unsigned int", "-1"},
+                                    {"longlong", "50000000000000000000"},
+                                    {"uint64", "-1"},
+                                    {"float", "1e39"},
+                                    {"double", "1e999"}}) {
+    write_text(path, nrrd(type, "ascii", "") + rest + "0 1 2 3 4 " + value);
+    expect_refused(path, fmt::format("value 24 of its text is '{}', which does not fit its type, {}", value, type));
+    write_text(path, nrrd(type, "text", "line skip: 1\n") + "words\n" + value + " 1 2 3 4 5 " + rest);
+    expect_refused(path, fmt::format("value 1 of its text is '{}', which does not fit", value));
+  }
+  for (const auto& [type, value] : {std::pair("uchar", "0x8"),
+                                    {"int", "8x"},
+                                    {"short", "1,5"},
+                                    {"float", "1,5"},
+                                    {"float", "x"},
+                                    {"double", "8x9"},
+                                    {"int", "nan"}}) {
+    write_text(path, nrrd(type, "ascii", "") + rest + value + " 1 2 3 4 5");
+    expect_refused(path, fmt::format("value 19 of its text is '{}', which is no ", value));
+  }
+  write_text(path, nrrd("int", "ascii", "") + rest + six + "6");
+  expect_refused(path, "more than the 24 values of its sizes ('6' follows)");
+  write_text(path, nrrd("int", "ascii", "") + rest);
+  expect_refused(path, "its text holds 18 values, expected 24");
+  write_text(path, nrrd("float", "ascii", "byte skip: 3\n") + "xy, +1 , -2., .5 ,3\n 1e-400 " + rest + "7");
+  EXPECT_EQ(read_image(path).voxels[2], 0.5f);
+}
+
+std::string gzipped(const std::string& bytes, const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  return content(path);
+}
+
+TEST(ElementTypes, NrrdDataThatAreNotThoseOfTheHeader) {
+  const Folder f;
+  const std::string path = f / "x.nrrd", bytes(count, '\1');
+  const auto with = [&](const std::string& encoding, const std::string& data, const std::string& more = "") {
+    write_text(path, nrrd("uchar", encoding, more) + data);
+  };
+  const auto packed = [&](const std::string& text) { return gzipped(text, f / "packed.gz"); };
+  with("gzip", packed(bytes));
+  EXPECT_EQ(read_image(path).voxels[23], 1);
+  with("gzip", packed(bytes.substr(1)) + packed("\2"));  // two streams, one after the other
+  EXPECT_EQ(read_image(path).voxels[23], 2);
+  with("gzip", packed("ab" + bytes), "byte skip: 2\n");
+  EXPECT_EQ(read_image(path).voxels[0], 1);
+  with("gzip", packed(bytes + bytes));
+  expect_refused(path, "its gzip stream holds 48 bytes of values, expected 24");
+  with("gzip", packed(bytes.substr(1)));
+  expect_refused(path, "its gzip stream holds 23 bytes of values, expected 24");
+  with("gzip", packed(bytes).substr(0, 16));
+  expect_refused(path, "is truncated: its gzip stream ends after");
+  with("gzip", bytes);
+  expect_refused(path, "are not gzipped");
+  std::string damaged = packed(bytes);
+  damaged[damaged.size() - 8] ^= 0x55;  // of the checksum
+  with("gzip", damaged);
+  expect_refused(path, "is damaged or truncated");
+  with("hex", std::string(48, 'a') + "b");
+  expect_refused(path, "is too long: found 49 digits of hex, expected 48");
+  with("hex", std::string(46, 'a'));
+  expect_refused(path, "is truncated: found 46 digits of hex, expected 48");
+  with("hex", std::string(46, 'a') + "0x");
+  expect_refused(path, "'x' stands among the digits of byte 24");
+  with("raw", bytes.substr(2));
+  expect_refused(path, "found 22 bytes of values, expected 24");
+  with("raw", "");
+  expect_refused(path, "found 0 bytes of values, expected 24");
+  with("raw", bytes, "byte skip: 5\n");
+  expect_refused(path, "found 19 bytes of values, expected 24");
+  with("raw", bytes, "byte skip: -5\n");  // it would begin in the header
+  expect_refused(path, "expected 24 and 4 behind them (byte skip)");
+  with("raw", bytes, "byte skip: x\n");
+  expect_refused(path, "the byte skip 'x'; a whole number");
+  with("hex", std::string(48, 'a'), "byte skip: -1\n");
+  expect_refused(path, "below 0 it is of raw values only");
+  with("raw", "ab" + bytes, "byte skip: -1\n");
+  EXPECT_EQ(read_image(path).voxels[0], 1);
+  with("raw", bytes + "abcd");
+  EXPECT_THAT(run({"metrics", "-i", path}).err,
+              AllOf(HasSubstr(path), HasSubstr("4 bytes follow the 24 of the values")));
 }
 
 TEST(ElementTypes, Nifti) {

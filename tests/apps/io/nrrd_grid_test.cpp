@@ -148,6 +148,29 @@ TEST_F(NrrdGrid, InOtherUnits) {
   EXPECT_THAT(refusal(fields), AllOf(HasSubstr("spaceunits"), HasSubstr("furlong")));
 }
 
+TEST_F(NrrdGrid, InUnitsThatAreNoLengths) {
+  for (const char* units : {"\"furlong\" \"mm\" \"mm\"", "\"mm\" \"mm\" \"s\""})
+    EXPECT_THAT(refusal({{"spacings", "1 1 1"}, {"units", units}}),
+                AllOf(HasSubstr("'units'"), HasSubstr("no length that is known (mm, um")))
+        << units;
+  for (const char* units : {"um um um", "\"um\" \"um\"", "\"um\" \"um\" \"um\" \"um\""}) {
+    EXPECT_THAT(refusal({{"spacings", "1 1 1"}, {"units", units}}), HasSubstr("where there are 3; write one for each"))
+        << units;
+    EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"space units", units}}),
+                HasSubstr("where there are 3; write one for each"))
+        << units;
+  }
+  for (const char* units : {"\"um\" \"\" \"um\"", "\"\" \"um\" \"um\""})
+    EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"space units", units}}),
+                HasSubstr("differ from axis to axis"))
+        << units;
+  EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"space units", "\"mm\" \"mm\" \"s\""}}),
+              HasSubstr("'s', which is no length"));
+  EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"units", "\"um\" \"um\" \"um\""}}),
+              HasSubstr("write 'space units'"));
+  EXPECT_THAT(refusal({{"space", "LPS"}, {"spacings", "1 1 1"}}), HasSubstr("write these instead"));
+}
+
 TEST_F(NrrdGrid, IsRefusedWhereItCannotBeKnown) {
   const auto in_space = [&](const char* space, const char* directions = along) {
     return refusal({{"space", space}, {"space directions", directions}, {"space origin", origin}});
@@ -163,6 +186,20 @@ TEST_F(NrrdGrid, IsRefusedWhereItCannotBeKnown) {
               HasSubstr("last axis without a direction"));
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,nan,0) (0,0,2)"), HasSubstr("3 finite numbers"));
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,0,0) (0,0,2)"), HasSubstr("length 0"));
+  EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,0.25,0) none"), HasSubstr("leave axis 2 of 2 samples without a direction"));
+  EXPECT_THAT(in_space("LPS", "none (0,0.25,0) (0,0,2)"), HasSubstr("leave axis 0 of 4 samples without a direction"));
+  EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,0.25,0) nix"), HasSubstr("3 finite numbers"));
+  EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,0.25,0)"), HasSubstr("2 axes"));
+  const Fields before{
+      {"space", "LPS"}, {"dimension", "4"}, {"sizes", "1 4 3 2"}, {"space directions", std::string("none ") + along}};
+  EXPECT_THAT(refusal(before), HasSubstr("leave axis 0 without a direction, and 'kinds' do not say"));
+  Fields scalar = before;
+  scalar["kinds"] = "scalar domain domain domain";
+  expect_grid(scalar, spacing, {0, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  for (const char* wrong : {"(1,nan,2)", "(1,x,2)", "(1,2)", "none", "1 2 3"})
+    EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"space origin", wrong}}),
+                HasSubstr("no vector of 3 finite numbers"))
+        << wrong;
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0.1,0.25,0) (0,0,2)"), HasSubstr("perpendicular"));
 }
 
