@@ -170,7 +170,7 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   spdlog::debug("'{}': ITK: {}", path, reason);
   throw InputError(fmt::format(
       "the {} of '{}' cannot be read: the file is damaged or truncated, or of a kind that is not read here; "
-      "copy or make it again, or convert it to .mha (--log-level debug tells what its library says)",
+      "copy or make it again, or convert it to .mha",
       part, path));
 }
 
