@@ -26,6 +26,7 @@ struct ViewGroups {
   std::vector<CountGroup> alike;     // these, and values that are nearly odd
   std::vector<CountGroup> dropped;   // rows and columns
   std::vector<std::uint32_t> parts;  // pixels of large parts that were lost
+  bool rough = false;                // whether a large part is lost
 };
 
 /// How far a part of the object moves over the detector, in columns, from a view to the next of a full turn, and how
@@ -100,6 +101,7 @@ class FailingSearch {
     parallel_slices(views_, [&](std::size_t n) {
       const ViewOfCounts view = view_at(n);
       found_[n].lost = view.lost();
+      found_[n].rough = found_[n].lost.size() > most_pixels && view.lost_a_part(most_pixels);
       for (CountGroup& group : view.groups()) {
         if (view.crosses(group))
           found_[n].dropped.push_back(std::move(group));
@@ -140,7 +142,7 @@ class FailingSearch {
     pixels.erase(std::unique(pixels.begin(), pixels.end()), pixels.end());
     return pixels;
   }
-  bool is_rough(std::size_t view) const { return !found_[view].parts.empty(); }
+  bool is_rough(std::size_t view) const { return found_[view].rough || !found_[view].parts.empty(); }
 
  private:
   ViewOfCounts view_at(std::size_t view) const {
@@ -160,7 +162,8 @@ class FailingSearch {
 
   void add_odd(const ViewOfCounts& view, std::size_t n) {
     const OddValues odd(view);
-    auto& [lost, groups, alike, dropped, parts] = found_[n];
+    auto& groups = found_[n].groups;
+    auto& alike = found_[n].alike;
     alike = groups;
     alike.insert(alike.end(), odd.alike().begin(), odd.alike().end());
     if (odd.empty()) return;

@@ -8,15 +8,24 @@
 namespace halocline {
 namespace {
 
-constexpr double clear_light = 20;   // darkest signals
-constexpr double far_below = 10;     // floors, below the dark field
-constexpr double above_beam = 1.05;  // of saturated ones
-constexpr double brighter = 2;       // than the beam, and than what lies around it
-constexpr double least_share = 0.1;  // of the light around, of pixels that see light
-constexpr double most_seeing = 0.9;  // of a group that sees light
-constexpr double noise_levels = 4;   // standard deviations
-constexpr double most_noise = 0.01;  // of the beam
+constexpr double clear_light = 20;    // floors
+constexpr double clear_of_noise = 3;  // darkest signals, where the dark field's noise makes them
+constexpr double far_below = 10;      // floors, below the dark field
+constexpr double above_beam = 1.05;   // of saturated ones
+constexpr double brighter = 2;        // than the beam, and than what lies around it
+constexpr double least_share = 0.1;   // of the light around, of pixels that see light
+constexpr double most_seeing = 0.9;   // of a group that sees light
+constexpr double noise_levels = 4;    // standard deviations
+constexpr double most_noise = 0.01;   // of the beam
 constexpr std::ptrdiff_t most_dropped = 4;
+
+/// What sees light clearly: as many standard deviations of photons above the darkest signal as 20 floors are above one,
+/// where a floor is half a photon.
+double clear_signal(double floor, double darkest) {
+  if (darkest <= floor) return clear_light * floor;
+  const double root = std::sqrt(darkest) + (std::sqrt(clear_light) - 1) * std::sqrt(floor);
+  return std::max(root * root, clear_of_noise * darkest);
+}
 
 }  // namespace
 
@@ -37,7 +46,8 @@ ViewOfCounts::ViewOfCounts(const VolumeSource& counts, const CountsCalibration& 
       of_beam_(signal_.size()),
       kinds_(signal_.size()),
       beam_(calibration.beams[view]),
-      darkest_(darkest) {
+      darkest_(darkest),
+      clear_(clear_signal(calibration.floor, darkest)) {
   counts.read(view * signal_.size(), signal_.size(), signal_.data());
   for (std::size_t n = 0; n < signal_.size(); ++n) {
     const auto& [dark, open] = calibration.pixels[n];
@@ -67,6 +77,16 @@ std::vector<std::uint32_t> ViewOfCounts::lost() const {
   return found;
 }
 
+bool ViewOfCounts::lost_a_part(std::size_t most) const {
+  std::vector<char> seen(kinds_.size(), 0);
+  for (const std::uint32_t pixel : lost()) {
+    if (seen[pixel] != 0) continue;
+    const CountGroup group = group_from(pixel, seen);
+    if (group.pixels.size() > most && !crosses(group)) return true;
+  }
+  return false;
+}
+
 std::vector<CountGroup> ViewOfCounts::groups() const {
   std::vector<CountGroup> found;
   std::vector<char> seen(kinds_.size(), 0);
@@ -89,8 +109,7 @@ bool ViewOfCounts::crosses(const CountGroup& group) const {
 bool ViewOfCounts::see_light(const std::vector<std::uint32_t>& pixels) const {
   std::vector<double> own, beside;
   for (const std::uint32_t pixel : pixels) {
-    if (kinds_[pixel] == CountKind::measured && signal_[pixel] >= clear_light * darkest_)
-      own.push_back(of_beam_[pixel]);
+    if (kinds_[pixel] == CountKind::measured && signal_[pixel] >= clear_) own.push_back(of_beam_[pixel]);
     around(pixel, [&](std::uint32_t next) {
       if (kinds_[next] == CountKind::measured && !std::binary_search(pixels.begin(), pixels.end(), next))
         beside.push_back(of_beam_[next]);
@@ -139,7 +158,7 @@ bool ViewOfCounts::stands_out(const CountGroup& group) const {
     });
   }
   if (signals.empty()) return false;
-  return group.kind == CountKind::low ? median_of(signals) >= clear_light * darkest_ : brighter * most < least;
+  return group.kind == CountKind::low ? median_of(signals) >= clear_ : brighter * most < least;
 }
 
 }  // namespace halocline

@@ -47,7 +47,9 @@ class ViewOfCounts {
 
   /// Returns pixels that fail for sure, ascending.
   std::vector<std::uint32_t> lost() const;
-  /// Returns low groups whose surroundings see light clearly (their median is 20 darkest signals or more), and bright
+  /// Returns whether more than `most` of these touch each other, and are no dropped rows or columns.
+  bool lost_a_part(std::size_t most) const;
+  /// Returns low groups whose surroundings see light clearly (in the median 20 floors or more), and bright
   /// ones that are twice as bright as all around them.
   std::vector<CountGroup> groups() const;
   /// Returns whether the group is a row or column that was dropped, up to four of them, with what fails beside it.
@@ -67,7 +69,7 @@ class ViewOfCounts {
   std::ptrdiff_t columns_, rows_;
   std::vector<float> signal_, of_beam_;
   std::vector<CountKind> kinds_;
-  double beam_, darkest_;
+  double beam_, darkest_, clear_;
 };
 
 /// Returns what a count is raised to before it is compared with others: the floor, or four standard deviations of the

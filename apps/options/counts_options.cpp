@@ -346,7 +346,7 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         counts_path, report.bad_group[0], report.bad_group[1], filled_well);
   if (!report.rough_views.empty() && (reported == nullptr || reported->rough_views != report.rough_views))
     spdlog::warn(
-        "'{}': a large part of the detector shows nothing in {}, and does before and after: it was interpolated, which "
+        "'{}': a large part of the detector was lost in {}: it was interpolated, which "
         "is a rough guess (reconstruct gives it the weight 0); leave such views out of the stack and of the geometry, "
         "or scan again",
         counts_path, views_text(report.rough_views));

@@ -129,6 +129,25 @@ TEST_F(CountsCommand, AMapFindsWhatTheSearchFinds) {
   EXPECT_TRUE(read_image(path("searched.mha")).voxels == read_image(path("mapped.mha")).voxels);
 }
 
+TEST_F(CountsCommand, LostPartsAndClippedFlatsAreWarnedOf) {
+  Volume counts = read_image(path("counts.mha")), flat = read_image(path("flat.mha"));
+  for (std::size_t row = 1; row < 8; ++row)
+    for (std::size_t n = 2; n < 14; ++n) counts.at(n, row, 5) = 0;
+  write_image(counts, path("lost.mha"));
+  const auto converted = [&](const std::string& flats) {
+    return run({"counts", "-i", path("lost.mha"), "-o", path("li.mha"), "--flat", path(flats), "--dark",
+                path("dark.mha"), "--report", path("r.json")});
+  };
+  const Ran lost = converted("flat.mha");
+  ASSERT_EQ(lost.code, 0) << lost.err;
+  EXPECT_THAT(lost.err, AllOf(HasSubstr("was lost in view 5"), Not(HasSubstr("of the values of --flat"))));
+  EXPECT_EQ(nlohmann::json::parse(content(path("r.json")))["results"]["counts"]["rough_views"],
+            nlohmann::json::array({5}));
+  for (float& value : flat.voxels) value = 65535;
+  write_image(flat, path("clipped.mha"));
+  EXPECT_THAT(converted("clipped.mha").err, HasSubstr("100 % of the values of --flat are 65535"));
+}
+
 TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
   Volume map = read_image(path("map.mha"));
   for (std::size_t n = 0; n < 33; ++n) map.at(n, 4, 0) = 1;

@@ -109,7 +109,7 @@ TEST_F(GeometryCommand, ConvertRefuses) {
               {name, "--to " + to, ".txt"});
   refused({"geometry", "convert", "-i", f / "g.xml", "--to", "rtk", "-o", f / "t.txt"}, {"t.txt", "--to rtk", ".xml"});
   refused({"geometry", "convert", "-i", f / "g.xml", "-o", f / "g.xml"}, {"g.xml"});
-  refused({"geometry", "convert", "-i", f / "g.xml", "--from", "pca", "-o", f / "t.xml"}, {"g.xml", "DimX"});
+  refused({"geometry", "convert", "-i", f / "g.xml", "--from", "pca", "-o", f / "t.xml"}, {"g.xml", "[Geometry]"});
   write_text(f / "rows.txt", "1 2 3 4 5 6 7 8 9 10 11 12\n");
   refused({"geometry", "convert", "-i", f / "rows.txt", "-o", f / "t.xml"}, {"rows.txt", "--from astra"});
   write_text(f / "empty.txt", "");
