@@ -19,11 +19,11 @@ struct FailingValues {
 ///   - darker than the darkest signal (darkest_signal()) among pixels that see light, or saturated or above double the
 ///     beam among pixels that have less than half of that: up to 64 pixels in a group, or up to four whole rows or
 ///     columns that were dropped;
-///   - far below or above all around them in the view and in those beside it (OddValues);
-///   - in larger groups without light that come and go abruptly (ends_of_part()).
-/// Where light ends gradually nothing has failed; nor where such a group is there in five views and moves, or an odd
-/// value is there in five: that is a part of the object. With `within_views` each view is looked at by itself, for the
-/// first two kinds only. calibration: its pixels, beams, floor and noise, of these views.
+///   - far below or above all around them in the view and in those beside it (OddValues), and
+///   - larger groups without light that come and go abruptly (ends_of_part()), both in scans of 60 views or more.
+/// Where light ends gradually nothing has failed; nor where such a group is there in five views and moves, for that is
+/// a part of the object. With `within_views` each view is looked at by itself, for the first two kinds only.
+/// calibration: its pixels, beams, floor and noise, of these views, in the order of their angles.
 FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& calibration,
                            const std::vector<char>& bad, float saturation, bool within_views);
 

@@ -10,15 +10,14 @@ constexpr std::ptrdiff_t most_views = 12, least_thickness = 4;
 bool goes_on_in(const std::vector<DarkPart>& others, const DarkPart& part, std::ptrdiff_t reach) {
   return std::any_of(others.begin(), others.end(), [&](const DarkPart& other) {
     return other.left <= part.right + reach && part.left <= other.right + reach && other.top <= part.bottom + 1 &&
-           part.top <= other.bottom + 1 && 2 * other.pixels >= part.pixels;
+           part.top <= other.bottom + 1 && 8 * other.pixels >= part.pixels;
   });
 }
 
 }  // namespace
 
 std::optional<PartEnds> ends_of_part(const std::vector<std::vector<DarkPart>>& parts, std::size_t view,
-                                     std::size_t number, std::ptrdiff_t reach) {
-  const DarkPart& part = parts[view][number];
+                                     const DarkPart& part, std::ptrdiff_t reach) {
   if (std::min(part.right - part.left, part.bottom - part.top) + 1 < least_thickness) return {};
   const auto all = static_cast<std::ptrdiff_t>(parts.size());
   std::ptrdiff_t views = 1;

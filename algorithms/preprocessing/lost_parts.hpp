@@ -7,10 +7,12 @@
 
 namespace halocline {
 
-/// Box of a large dark group in a view: columns and rows that it reaches, and how many pixels it has.
+/// Box of a dark group in a view: columns and rows that it reaches, and how many pixels it has.
 struct DarkPart {
   std::ptrdiff_t left, right, top, bottom;
   std::size_t pixels;
+
+  bool operator==(const DarkPart&) const = default;
 };
 
 /// Views beside a dark part in which it is not there; nothing beyond an end of the scan.
@@ -18,10 +20,10 @@ struct PartEnds {
   std::optional<std::size_t> before, after;
 };
 
-/// Returns where part `number` of a view ends on both sides, if it is there in at most 12 views on end, one end of
-/// which lies in the scan, and is four pixels thick or more. parts: of each view. reach: columns that a part of the
-/// object moves from view to view at most.
+/// Returns where a part of a view ends on both sides, if it is there in at most 12 views on end, one end of which lies
+/// in the scan, and is four pixels thick or more: that is, no part of an eighth of its pixels or more is beside it.
+/// parts: of each view. reach: columns that a part of the object moves from view to view at most.
 std::optional<PartEnds> ends_of_part(const std::vector<std::vector<DarkPart>>& parts, std::size_t view,
-                                     std::size_t number, std::ptrdiff_t reach);
+                                     const DarkPart& part, std::ptrdiff_t reach);
 
 }  // namespace halocline

@@ -7,9 +7,9 @@
 namespace halocline {
 namespace {
 
+constexpr float least_ratio_f = 2;         // of signals
+constexpr float share_of_gap = 1.0f / 12;  // of its line integral less that of the nearest
 constexpr double least_ratio = 2, ranges = 2, ranges_of_few = 4, photon_deviations = 6;
-constexpr double loose = 0.5;        // of these, for values that are a part of the object in other views
-constexpr float loose_ratio = 1.4f;  // least_ratio, loosely
 constexpr std::size_t many = 17, most = 26, most_of_a_row = 8, fewest = 7;  // values around a pixel
 
 using Values = std::vector<float>;  // signals in units of the open beam
@@ -39,15 +39,17 @@ bool may_be_odd(const ViewOfCounts& view, std::uint32_t pixel) {
   const float value = view.of_beam(pixel);
   const auto differs = [&](std::uint32_t next) {
     const float other = view.of_beam(next);
-    return other > loose_ratio * value || value > loose_ratio * other;
+    return other > least_ratio_f * value || value > least_ratio_f * other;
   };
   return (column > 0 && differs(pixel - 1)) || (column + 1 < columns && differs(pixel + 1)) ||
          (row > 0 && differs(pixel - columns)) || (row + 1 < rows && differs(pixel + columns));
 }
 
+/// Whether it is dark among brighter ones, and the value that a part of the object beside it has, too: several parts
+/// may hide each other in one view.
 struct Oddity {
-  CountKind kind;
-  double gap;
+  bool dark;
+  float limit;
 };
 
 /// A comparison of a value with those around it, sorted.
@@ -58,29 +60,38 @@ struct Comparison {
   double photons;      ///< of a value of 1: a count of whole numbers has one each at least
   std::size_t others;  ///< number of values around, when all views are compared
 
-  /// Whether it lies beyond all but a few, further than they do from each other. strict: 1, or less.
-  std::optional<Oddity> odd(double strict) const {
+  /// Whether it lies beyond all but a few, further than they do from each other.
+  std::optional<Oddity> odd() const {
     if (around.size() < 3) return {};
-    const std::size_t with_it = std::min<std::size_t>(others < many ? 1 : 3, around.size() - 2);
+    constexpr std::size_t with_it = 1;
     const double factor = others < many ? ranges_of_few : ranges;
     const auto beyond = [&](float nearest, float furthest) {
       const double gap = std::abs(std::log(static_cast<double>(nearest) / value)),
                    range = std::abs(std::log(static_cast<double>(furthest) / nearest)),
                    deviations = 2 * std::abs(std::sqrt(nearest * photons) - std::sqrt(value * photons));
-      return gap > strict * std::max(std::log(least_ratio), factor * range) && deviations > strict * photon_deviations;
+      return gap > std::max(std::log(least_ratio), factor * range) && deviations > photon_deviations;
     };
     const float low = around[with_it], high = around[around.size() - 1 - with_it];
-    if (value < low && beyond(low, around.back())) return Oddity{CountKind::dim, std::log(double{low} / value)};
+    if (value < low && beyond(low, around.back())) return Oddity{true, low * std::pow(value / low, share_of_gap)};
     if (!some_low && value > high && beyond(high, around.front()))
-      return Oddity{CountKind::glaring, std::log(double{value} / high)};
+      return Oddity{false, high * std::pow(value / high, share_of_gap)};
     return {};
   }
 };
 
-CountGroup group_of(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd) {
+/// Whether a pixel of the view at most `reach` columns and a row away is as far beyond `limit`: a part of the object
+/// that moves on.
+bool goes_on_in(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd, std::ptrdiff_t reach) {
   const auto column = static_cast<std::ptrdiff_t>(pixel) % view.columns(),
              row = static_cast<std::ptrdiff_t>(pixel) / view.columns();
-  return {odd.kind, {pixel}, column, column, row, row, odd.gap};
+  for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(view.rows() - 1, row + 1); ++v)
+    for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - reach);
+         u <= std::min(view.columns() - 1, column + reach); ++u) {
+      const auto other = static_cast<std::uint32_t>(v * view.columns() + u);
+      const float value = view.of_beam(other);
+      if (view.kind(other) != CountKind::bad && (odd.dark ? value < odd.limit : value > odd.limit)) return true;
+    }
+  return false;
 }
 
 }  // namespace
@@ -96,24 +107,26 @@ OddValues::OddValues(const ViewOfCounts& view) : view_(view) {
     std::sort(each.around.begin(), each.around.end());
     each.value = view.of_beam(n);
     each.photons = view.photons(n);
-    if (const auto odd = each.odd(loose)) alike_.push_back(group_of(view, n, *odd));
-    if (each.odd(1)) found_.push_back(n);
+    if (each.around.size() < 3 || each.odd()) found_.push_back(n);
   }
 }
 
-std::vector<CountGroup> OddValues::among(const ViewOfCounts* before, const ViewOfCounts* after) const {
-  std::vector<CountGroup> groups;
+std::vector<std::uint32_t> OddValues::among(const std::vector<ViewBeside>& beside, std::ptrdiff_t reach) const {
+  std::vector<std::uint32_t> pixels;
   for (const std::uint32_t n : found_) {
     Comparison each{view_.of_beam(n), {}, false, view_.photons(n), 0};
     each.some_low = add_around(view_, n, false, each.around);
-    for (const ViewOfCounts* beside : {before, after})
-      if (beside != nullptr && add_around(*beside, n, true, each.around)) each.some_low = true;
+    for (const ViewBeside& other : beside)
+      if (other.distance == 1 && add_around(other.view, n, true, each.around)) each.some_low = true;
     std::sort(each.around.begin(), each.around.end());
     each.others = each.around.size();
-    if (each.others < fewest) continue;
-    if (const auto odd = each.odd(1)) groups.push_back(group_of(view_, n, *odd));
+    const auto odd = each.others < fewest ? std::nullopt : each.odd();
+    if (odd && std::none_of(beside.begin(), beside.end(), [&](const ViewBeside& other) {
+          return goes_on_in(other.view, n, *odd, other.distance * reach);
+        }))
+      pixels.push_back(n);
   }
-  return groups;
+  return pixels;
 }
 
 }  // namespace halocline

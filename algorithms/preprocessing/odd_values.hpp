@@ -8,24 +8,26 @@
 
 namespace halocline {
 
+struct ViewBeside {
+  std::ptrdiff_t distance;  ///< in views
+  ViewOfCounts view;
+};
+
 /// Pixels of a view whose line integral is above or below those of the pixels around them by more than ln 2 and twice
-/// the range of these (four times, of fewer than 17), and by six standard deviations of counts that are photons. Up to
-/// three of 26, or one of fewer than 17, may go with the pixel, so that pairs are found. At least seven are needed.
+/// the range of these (four times, of fewer than 17), and by six standard deviations of counts that are photons. One of
+/// them may go with the pixel, so that pairs are found. At least seven are needed.
 class OddValues {
  public:
   /// Compares within the view.
   explicit OddValues(const ViewOfCounts& view);
   bool empty() const { return found_.empty(); }
-  /// Returns groups of a pixel each that differ half as much or more from those around them in the view.
-  const std::vector<CountGroup>& alike() const { return alike_; }
-  /// Returns groups of a pixel each, of kind dim or glaring, that are odd in the views before and after it, too; these
-  /// are nullptr where there is none.
-  std::vector<CountGroup> among(const ViewOfCounts* before, const ViewOfCounts* after) const;
+  /// Returns pixels, ascending, that are odd among those of the views next to it, too, and do not go on in any of
+  /// `beside`: no pixel up to `reach` columns a view away lies a twelfth as far beyond the others.
+  std::vector<std::uint32_t> among(const std::vector<ViewBeside>& beside, std::ptrdiff_t reach) const;
 
  private:
   const ViewOfCounts& view_;
   std::vector<std::uint32_t> found_;
-  std::vector<CountGroup> alike_;
 };
 
 }  // namespace halocline

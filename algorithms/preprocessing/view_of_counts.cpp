@@ -13,7 +13,7 @@ constexpr double clear_of_noise = 3;  // darkest signals, where the dark field's
 constexpr double far_below = 10;      // floors, below the dark field
 constexpr double above_beam = 1.05;   // of saturated ones
 constexpr double brighter = 2;        // than the beam, and than what lies around it
-constexpr double least_share = 0.1;   // of the light around, of pixels that see light
+constexpr double least_share = 0.5;   // of the light around, of pixels that see light
 constexpr double most_seeing = 0.9;   // of a group that sees light
 constexpr double noise_levels = 4;    // standard deviations
 constexpr double most_noise = 0.01;   // of the beam
@@ -93,7 +93,8 @@ std::vector<CountGroup> ViewOfCounts::groups() const {
   for (std::size_t n = 0; n < kinds_.size(); ++n) {
     if (seen[n] != 0 || (kinds_[n] != CountKind::low && kinds_[n] != CountKind::bright)) continue;
     CountGroup group = group_from(static_cast<std::uint32_t>(n), seen);
-    if (stands_out(group)) found.push_back(std::move(group));
+    group.stands_out = stands_out(group);
+    found.push_back(std::move(group));
   }
   return found;
 }

@@ -14,9 +14,7 @@ enum class CountKind : char {
   bad,
   low,     ///< less than the darkest signal
   bright,  ///< saturated, or above double the beam
-  lost,    ///< not finite, or far below the dark field: fails for sure
-  dim,     ///< measured, but far below all around it
-  glaring  ///< measured, but far above all around it
+  lost     ///< not finite, or far below the dark field: fails for sure
 };
 
 /// Pixels of one kind that touch each other, and the columns and rows that they reach.
@@ -24,9 +22,7 @@ struct CountGroup {
   CountKind kind;
   std::vector<std::uint32_t> pixels;
   std::ptrdiff_t left, right, top, bottom;
-  double gap = 0;  ///< of an odd value: from its line integral to the nearest around it
-
-  bool is_dark() const { return kind == CountKind::low || kind == CountKind::dim; }
+  bool stands_out = false;  ///< from what lies around it
 };
 
 class ViewOfCounts {
@@ -49,12 +45,12 @@ class ViewOfCounts {
   std::vector<std::uint32_t> lost() const;
   /// Returns whether more than `most` of these touch each other, and are no dropped rows or columns.
   bool lost_a_part(std::size_t most) const;
-  /// Returns low groups whose surroundings see light clearly (in the median 20 floors or more), and bright
-  /// ones that are twice as bright as all around them.
+  /// Returns low and bright groups. Low ones stand out if what lies around them sees light clearly (in the median 20
+  /// floors or more), bright ones if they are twice as bright as all around them.
   std::vector<CountGroup> groups() const;
   /// Returns whether the group is a row or column that was dropped, up to four of them, with what fails beside it.
   bool crosses(const CountGroup& group) const;
-  /// Returns whether nine in ten of these pixels (ascending) see light clearly, in the median a tenth of what those
+  /// Returns whether nine in ten of these pixels (ascending) see light clearly, in the median half of what those
   /// around them see.
   bool see_light(const std::vector<std::uint32_t>& pixels) const;
 
