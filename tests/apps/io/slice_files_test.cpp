@@ -1,4 +1,4 @@
-// labels: app
+// labels: app itk
 // Volumes that are written as one TIFF file a slice.
 #include "apps/io/slice_files.hpp"
 
