@@ -201,7 +201,8 @@ class AnglesFile {
     std::vector<std::string> different{path};
     for (const Found& other : found_) {
       const bool named = std::find(paths.begin(), paths.end(), other.path) != paths.end();
-      if (other.path != path && (named || is_rival(other, all.size())) && !agrees(other.path, all, chosen))
+      if (other.path != path && (named || is_rival(other, all.size(), chosen.size())) &&
+          !agrees(other.path, all, chosen))
         different.push_back(other.path);
     }
     if (different.size() == 1) return chosen;
@@ -209,16 +210,20 @@ class AnglesFile {
                                  fmt::join(different, ", "), different_remedy));
   }
 
-  // True for a list that may stand against one of so many angles.
-  bool is_rival(const Found& list, std::size_t angles) const {
+  // True for a list that may stand against one of so many angles, some of them of projections. Lists of other lengths
+  // are settings, or of another scan.
+  bool is_rival(const Found& list, std::size_t angles, std::size_t projections) const {
     return is_exact(list.name()) && list.is_list() && list.count() > 1 &&
-           (!is_general(list.name()) || list.count() == angles) && varies(list.path);
+           (list.count() == angles || (list.count() == projections && !is_general(list.name()))) && varies(list.path);
   }
 
   // Whether a list has these angles but for rounding, with or without flats and darks. One without units may be in
   // degrees or in radians.
   bool agrees(const std::string& path, const std::vector<double>& all, const std::vector<double>& chosen) const {
-    constexpr double rounding = 1e-3;  // degrees; float32 and encoders
+    constexpr double least = 1e-3,
+                     of_a_step = 0.25;  // degrees; float32, and encoders beside the angles that were asked
+    const auto [low, high] = std::minmax_element(all.begin(), all.end());
+    const double rounding = std::max(least, of_a_step * (*high - *low) / static_cast<double>(all.size()));
     const std::string unit = units(path);
     std::vector<double> factors{1, 180 / std::numbers::pi};
     if (!unit.empty()) factors = {factor_of(unit).value_or(std::nan(""))};
