@@ -227,7 +227,7 @@ class AnglesFile {
     const std::string unit = units(path);
     std::vector<double> factors{1, 180 / std::numbers::pi};
     if (!unit.empty()) factors = {factor_of(unit).value_or(std::nan(""))};
-    const auto is_near = [](double a, double b) { return std::abs(a - b) <= rounding; };
+    const auto is_near = [rounding](double a, double b) { return std::abs(a - b) <= rounding; };
     const auto same = [&](const std::vector<double>& a, const std::vector<double>& b) {
       return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_near);
     };
