@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "algorithms/preprocessing/lost_parts.hpp"
 #include "algorithms/preprocessing/odd_values.hpp"
@@ -25,8 +26,8 @@ struct ViewGroups {
   std::vector<std::uint32_t> lost, odd, parts;  // parts: of large parts that were lost
   std::vector<CountGroup> groups;               // up to 64 pixels
   std::vector<CountGroup> dropped;              // rows and columns
-  std::vector<CountGroup> large;                // without their pixels
-  std::vector<DarkPart> dark, bright;           // boxes of all groups
+  std::vector<GroupBox> dark, bright;           // boxes of all groups
+  bool large = false;                           // whether a low group of more pixels stands out
   bool rough = false;                           // whether a large part is lost
 };
 
@@ -36,18 +37,16 @@ std::ptrdiff_t reach_of(std::size_t columns, std::size_t views) {
   return std::max(least_reach, static_cast<std::ptrdiff_t>(std::ceil(faster * radius * turn)));
 }
 
-DarkPart box_of(const CountGroup& group) {
+GroupBox box_of(const CountGroup& group) {
   return {group.left, group.right, group.top, group.bottom, group.pixels.size()};
 }
 
 /// The nearest of others that lies within reach; nullptr: there is none.
-const DarkPart* next_of(const DarkPart& box, const std::vector<DarkPart>& others, std::ptrdiff_t reach) {
-  const DarkPart* nearest = nullptr;
+const GroupBox* next_of(const GroupBox& box, const std::vector<GroupBox>& others, std::ptrdiff_t reach) {
+  const GroupBox* nearest = nullptr;
   std::ptrdiff_t least = 0;
-  for (const DarkPart& other : others) {
-    if (other.left > box.right + reach || box.left > other.right + reach || other.top > box.bottom + 1 ||
-        box.top > other.bottom + 1)
-      continue;
+  for (const GroupBox& other : others) {
+    if (!box.is_near(other, reach)) continue;
     const std::ptrdiff_t away = std::abs(other.left + other.right - box.left - box.right);
     if (nearest == nullptr || away < least) nearest = &other, least = away;
   }
@@ -71,7 +70,7 @@ class FailingSearch {
   void run() {
     parallel_slices(views_, [&](std::size_t n) { look_at(n); });
     if (!across_ || views_ < fewest_alike) return;
-    std::vector<std::vector<DarkPart>> dark;
+    std::vector<std::vector<GroupBox>> dark;
     for (const ViewGroups& each : found_) dark.push_back(each.dark);
     parallel_slices(views_, [&](std::size_t n) { look_for_parts(n, dark); });
   }
@@ -113,7 +112,7 @@ class FailingSearch {
       else if (group.pixels.size() <= most_pixels)
         found.groups.push_back(std::move(group));
       else if (group.kind == CountKind::low)
-        found.large.push_back({group.kind, {}, group.left, group.right, group.top, group.bottom, true});
+        found.large = true;
     }
     if (across_ && views_ >= fewest_alike) look_for_odd(view, n, grouped);
   }
@@ -130,8 +129,8 @@ class FailingSearch {
       if (grouped[pixel] == 0) found_[n].odd.push_back(pixel);
   }
 
-  void look_for_parts(std::size_t n, const std::vector<std::vector<DarkPart>>& dark) {
-    if (found_[n].large.empty()) return;
+  void look_for_parts(std::size_t n, const std::vector<std::vector<GroupBox>>& dark) {
+    if (!found_[n].large) return;
     for (CountGroup& group : view_at(n).groups()) {
       if (group.kind != CountKind::low || !group.stands_out || group.pixels.size() <= most_pixels) continue;
       const auto ends = ends_of_part(dark, n, box_of(group), reach_);
@@ -148,12 +147,12 @@ class FailingSearch {
     bool moves = false;
     std::ptrdiff_t views = 1;
     for (const std::ptrdiff_t step : {-1, 1}) {
-      DarkPart now = box_of(group);
+      GroupBox now = box_of(group);
       for (std::ptrdiff_t n = 1; n <= most_views_beside; ++n) {
         const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(view) + n * step;
         if (other < 0 || other >= static_cast<std::ptrdiff_t>(views_)) break;
         const ViewGroups& there = found_[static_cast<std::size_t>(other)];
-        const DarkPart* next = next_of(now, group.kind == CountKind::low ? there.dark : there.bright, reach_);
+        const GroupBox* next = next_of(now, group.kind == CountKind::low ? there.dark : there.bright, reach_);
         if (next == nullptr) break;
         moves = moves || !(*next == now);
         now = *next;

@@ -6,24 +6,22 @@ namespace halocline {
 namespace {
 
 constexpr std::ptrdiff_t most_views = 12, least_thickness = 4;
-
-bool goes_on_in(const std::vector<DarkPart>& others, const DarkPart& part, std::ptrdiff_t reach) {
-  return std::any_of(others.begin(), others.end(), [&](const DarkPart& other) {
-    return other.left <= part.right + reach && part.left <= other.right + reach && other.top <= part.bottom + 1 &&
-           part.top <= other.bottom + 1 && 8 * other.pixels >= part.pixels;
-  });
-}
+constexpr std::size_t fewest_of_part = 8;  // one in so many of its pixels
 
 }  // namespace
 
-std::optional<PartEnds> ends_of_part(const std::vector<std::vector<DarkPart>>& parts, std::size_t view,
-                                     const DarkPart& part, std::ptrdiff_t reach) {
+std::optional<PartEnds> ends_of_part(const std::vector<std::vector<GroupBox>>& parts, std::size_t view,
+                                     const GroupBox& part, std::ptrdiff_t reach) {
   if (std::min(part.right - part.left, part.bottom - part.top) + 1 < least_thickness) return {};
   const auto all = static_cast<std::ptrdiff_t>(parts.size());
   std::ptrdiff_t views = 1;
+  const auto goes_on = [&](const GroupBox& other) {
+    return part.is_near(other, reach) && fewest_of_part * other.pixels >= part.pixels;
+  };
   const auto end = [&](std::ptrdiff_t step) -> std::optional<std::size_t> {
     for (auto n = static_cast<std::ptrdiff_t>(view) + step; n >= 0 && n < all && views <= most_views; n += step) {
-      if (!goes_on_in(parts[static_cast<std::size_t>(n)], part, reach)) return static_cast<std::size_t>(n);
+      const auto& there = parts[static_cast<std::size_t>(n)];
+      if (std::none_of(there.begin(), there.end(), goes_on)) return static_cast<std::size_t>(n);
       ++views;
     }
     return {};

@@ -7,12 +7,17 @@
 
 namespace halocline {
 
-/// Box of a dark group in a view: columns and rows that it reaches, and how many pixels it has.
-struct DarkPart {
+/// Box of a group of pixels in a view: columns and rows that it reaches, and how many pixels it has.
+struct GroupBox {
   std::ptrdiff_t left, right, top, bottom;
   std::size_t pixels;
 
-  bool operator==(const DarkPart&) const = default;
+  bool operator==(const GroupBox&) const = default;
+  /// Returns whether another, in the next view, lies within `reach` columns and a row.
+  bool is_near(const GroupBox& other, std::ptrdiff_t reach) const {
+    return other.left <= right + reach && left <= other.right + reach && other.top <= bottom + 1 &&
+           top <= other.bottom + 1;
+  }
 };
 
 /// Views beside a dark part in which it is not there; nothing beyond an end of the scan.
@@ -23,7 +28,7 @@ struct PartEnds {
 /// Returns where a part of a view ends on both sides, if it is there in at most 12 views on end, one end of which lies
 /// in the scan, and is four pixels thick or more: that is, no part of an eighth of its pixels or more is beside it.
 /// parts: of each view. reach: columns that a part of the object moves from view to view at most.
-std::optional<PartEnds> ends_of_part(const std::vector<std::vector<DarkPart>>& parts, std::size_t view,
-                                     const DarkPart& part, std::ptrdiff_t reach);
+std::optional<PartEnds> ends_of_part(const std::vector<std::vector<GroupBox>>& parts, std::size_t view,
+                                     const GroupBox& part, std::ptrdiff_t reach);
 
 }  // namespace halocline

@@ -7,39 +7,33 @@
 namespace halocline {
 namespace {
 
-constexpr float least_ratio_f = 2;         // of signals
+constexpr float least_ratio = 2;           // of signals
 constexpr float share_of_gap = 1.0f / 12;  // of its line integral less that of the nearest
-constexpr double least_ratio = 2, ranges = 2, ranges_of_few = 4, photon_deviations = 6;
+constexpr double ranges = 2, ranges_of_few = 4, photon_deviations = 6;
 constexpr std::size_t many = 17, most = 26, most_of_a_row = 8, fewest = 7;  // values around a pixel
 
 using Values = std::vector<float>;  // signals in units of the open beam
 
 /// Adds the values around the pixel, and its own if `with_own`. Returns whether some are at the darkest signal.
 bool add_around(const ViewOfCounts& view, std::uint32_t pixel, bool with_own, Values& values) {
-  const auto column = static_cast<std::ptrdiff_t>(pixel) % view.columns(),
-             row = static_cast<std::ptrdiff_t>(pixel) / view.columns();
   bool some_low = false;
-  for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(view.rows() - 1, row + 1); ++v)
-    for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - 1); u <= std::min(view.columns() - 1, column + 1);
-         ++u) {
-      const auto next = static_cast<std::uint32_t>(v * view.columns() + u);
-      if (next == pixel && !with_own) continue;
-      const CountKind kind = view.kind(next);
-      some_low = some_low || kind == CountKind::low;
-      if (kind == CountKind::measured || kind == CountKind::low) values.push_back(view.of_beam(next));
-    }
+  view.around(pixel, 1, [&](std::uint32_t next) {
+    if (next == pixel && !with_own) return;
+    const CountKind kind = view.kind(next);
+    some_low = some_low || kind == CountKind::low;
+    if (kind == CountKind::measured || kind == CountKind::low) values.push_back(view.of_beam(next));
+  });
   return some_low;
 }
 
-/// Whether a pixel beside it in the row or column has 1.4 times its value, or less by that: else it is not odd. Most
-/// are not.
+/// Whether a pixel beside it in the row or column has twice its value or half: else it is not odd. Most are not.
 bool may_be_odd(const ViewOfCounts& view, std::uint32_t pixel) {
   const auto columns = static_cast<std::uint32_t>(view.columns()), rows = static_cast<std::uint32_t>(view.rows()),
              column = pixel % columns, row = pixel / columns;
   const float value = view.of_beam(pixel);
   const auto differs = [&](std::uint32_t next) {
     const float other = view.of_beam(next);
-    return other > least_ratio_f * value || value > least_ratio_f * other;
+    return other > least_ratio * value || value > least_ratio * other;
   };
   return (column > 0 && differs(pixel - 1)) || (column + 1 < columns && differs(pixel + 1)) ||
          (row > 0 && differs(pixel - columns)) || (row + 1 < rows && differs(pixel + columns));
@@ -69,7 +63,7 @@ struct Comparison {
       const double gap = std::abs(std::log(static_cast<double>(nearest) / value)),
                    range = std::abs(std::log(static_cast<double>(furthest) / nearest)),
                    deviations = 2 * std::abs(std::sqrt(nearest * photons) - std::sqrt(value * photons));
-      return gap > std::max(std::log(least_ratio), factor * range) && deviations > photon_deviations;
+      return gap > std::max(std::log(double{least_ratio}), factor * range) && deviations > photon_deviations;
     };
     const float low = around[with_it], high = around[around.size() - 1 - with_it];
     if (value < low && beyond(low, around.back())) return Oddity{true, low * std::pow(value / low, share_of_gap)};
@@ -82,16 +76,12 @@ struct Comparison {
 /// Whether a pixel of the view at most `reach` columns and a row away is as far beyond `limit`: a part of the object
 /// that moves on.
 bool goes_on_in(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd, std::ptrdiff_t reach) {
-  const auto column = static_cast<std::ptrdiff_t>(pixel) % view.columns(),
-             row = static_cast<std::ptrdiff_t>(pixel) / view.columns();
-  for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(view.rows() - 1, row + 1); ++v)
-    for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - reach);
-         u <= std::min(view.columns() - 1, column + reach); ++u) {
-      const auto other = static_cast<std::uint32_t>(v * view.columns() + u);
-      const float value = view.of_beam(other);
-      if (view.kind(other) != CountKind::bad && (odd.dark ? value < odd.limit : value > odd.limit)) return true;
-    }
-  return false;
+  bool found = false;
+  view.around(pixel, reach, [&](std::uint32_t other) {
+    const float value = view.of_beam(other);
+    found = found || (view.kind(other) != CountKind::bad && (odd.dark ? value < odd.limit : value > odd.limit));
+  });
+  return found;
 }
 
 }  // namespace

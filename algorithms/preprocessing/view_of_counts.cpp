@@ -111,22 +111,13 @@ bool ViewOfCounts::see_light(const std::vector<std::uint32_t>& pixels) const {
   std::vector<double> own, beside;
   for (const std::uint32_t pixel : pixels) {
     if (kinds_[pixel] == CountKind::measured && signal_[pixel] >= clear_) own.push_back(of_beam_[pixel]);
-    around(pixel, [&](std::uint32_t next) {
+    around(pixel, 1, [&](std::uint32_t next) {
       if (kinds_[next] == CountKind::measured && !std::binary_search(pixels.begin(), pixels.end(), next))
         beside.push_back(of_beam_[next]);
     });
   }
   return static_cast<double>(own.size()) >= most_seeing * static_cast<double>(pixels.size()) &&
          median_of(own) >= least_share * median_of(beside);
-}
-
-template <class Visit>
-void ViewOfCounts::around(std::uint32_t pixel, const Visit& visit) const {
-  const auto column = static_cast<std::ptrdiff_t>(pixel) % columns_,
-             row = static_cast<std::ptrdiff_t>(pixel) / columns_;
-  for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(rows_ - 1, row + 1); ++v)
-    for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - 1); u <= std::min(columns_ - 1, column + 1); ++u)
-      visit(static_cast<std::uint32_t>(v * columns_ + u));
 }
 
 CountGroup ViewOfCounts::group_from(std::uint32_t first, std::vector<char>& seen) const {
@@ -138,7 +129,7 @@ CountGroup ViewOfCounts::group_from(std::uint32_t first, std::vector<char>& seen
                row = static_cast<std::ptrdiff_t>(pixel) / columns_;
     group.left = std::min(group.left, column), group.right = std::max(group.right, column);
     group.top = std::min(group.top, row), group.bottom = std::max(group.bottom, row);
-    around(pixel, [&](std::uint32_t next) {
+    around(pixel, 1, [&](std::uint32_t next) {
       if (seen[next] != 0 || kinds_[next] != group.kind) return;
       seen[next] = 1;
       group.pixels.push_back(next);
@@ -152,7 +143,7 @@ bool ViewOfCounts::stands_out(const CountGroup& group) const {
   float least = INFINITY, most = 0;
   for (const std::uint32_t pixel : group.pixels) {
     least = std::min(least, of_beam_[pixel]);
-    around(pixel, [&](std::uint32_t next) {
+    around(pixel, 1, [&](std::uint32_t next) {
       if (kinds_[next] != CountKind::measured) return;
       signals.push_back(signal_[next]);
       most = std::max(most, of_beam_[next]);

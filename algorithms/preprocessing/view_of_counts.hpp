@@ -1,6 +1,7 @@
 // Counts of one view: which of its pixels are too dark or too bright, and how they lie together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,6 +42,17 @@ class ViewOfCounts {
     return calibration_.pixels[pixel].open * beam_ / (2 * calibration_.floor);
   }
 
+  /// Calls visit(pixel) of all up to `reach` columns and a row from this one, and of itself.
+  template <class Visit>
+  void around(std::uint32_t pixel, std::ptrdiff_t reach, const Visit& visit) const {
+    const auto column = static_cast<std::ptrdiff_t>(pixel) % columns_,
+               row = static_cast<std::ptrdiff_t>(pixel) / columns_;
+    for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(rows_ - 1, row + 1); ++v)
+      for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - reach); u <= std::min(columns_ - 1, column + reach);
+           ++u)
+        visit(static_cast<std::uint32_t>(v * columns_ + u));
+  }
+
   /// Returns pixels that fail for sure, ascending.
   std::vector<std::uint32_t> lost() const;
   /// Returns whether more than `most` of these touch each other, and are no dropped rows or columns.
@@ -56,8 +68,6 @@ class ViewOfCounts {
 
  private:
   CountKind kind_of(std::size_t n, bool bad, bool saturated) const;
-  template <class Visit>
-  void around(std::uint32_t pixel, const Visit& visit) const;
   CountGroup group_from(std::uint32_t first, std::vector<char>& seen) const;
   bool stands_out(const CountGroup& group) const;
 
