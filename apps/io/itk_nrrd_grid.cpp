@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apps/io/itk_nrrd_header.hpp"
+#include "apps/io/length_unit.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 #include "host/lower_case.hpp"
@@ -77,46 +78,11 @@ std::vector<std::string> quoted_words(const std::string& text) {
   return out;
 }
 
-// In mm; nothing for what is no length.
+// In mm; nothing for what is no length. Those that writers leave open are mm.
 std::optional<double> length_of(const std::string& unit) {
-  static const std::map<std::string, double> units{{"", 1},
-                                                   {"mm", 1},
-                                                   {"millimeter", 1},
-                                                   {"millimeters", 1},
-                                                   {"millimetre", 1},
-                                                   {"???", 1},
-                                                   {"cm", 10},
-                                                   {"centimeter", 10},
-                                                   {"centimeters", 10},
-                                                   {"centimetre", 10},
-                                                   {"m", 1000},
-                                                   {"meter", 1000},
-                                                   {"meters", 1000},
-                                                   {"metre", 1000},
-                                                   {"um", 1e-3},
-                                                   {"micron", 1e-3},
-                                                   {"microns", 1e-3},
-                                                   {"micro", 1e-3},
-                                                   {"micrometer", 1e-3},
-                                                   {"micrometers", 1e-3},
-                                                   {"nm", 1e-6},
-                                                   {"nanometer", 1e-6},
-                                                   {"in", 25.4},
-                                                   {"inch", 25.4},
-                                                   {"\xc2\xb5m", 1e-3},
-                                                   {"\xb5m", 1e-3},
-                                                   {"\xce\xbcm", 1e-3},
-                                                   {"inches", 25.4},
-                                                   {"micrometre", 1e-3},
-                                                   {"millimetres", 1},
-                                                   {"centimetres", 10},
-                                                   {"metres", 1000},
-                                                   {"micrometres", 1e-3},
-                                                   {"nanometers", 1e-6},
-                                                   {"nanometre", 1e-6},
-                                                   {"nanometres", 1e-6}};
-  const auto found = units.find(lower_case(unit));
-  return found == units.end() ? std::nullopt : std::optional(found->second);
+  if (unit.empty() || unit == "???") return 1;
+  const std::string name = lower_case(unit);
+  return length_unit_in_mm(name == "micro" ? "um" : name);
 }
 
 struct Space {

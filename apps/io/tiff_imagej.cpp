@@ -1,9 +1,10 @@
 #include "apps/io/tiff_imagej.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <initializer_list>
+
+#include "apps/io/length_unit.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -18,20 +19,10 @@ std::string value_of(const std::string& text, const std::string& key) {
   return value;
 }
 
-// Length of a unit in mm; 0 if it is not known. The micro sign is in Latin-1, in UTF-8 or escaped as Java does.
+// Length of a unit in mm; 0 if it is not known. The micro sign may be escaped as Java does.
 double unit_in_mm(const std::string& unit) {
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), unit) != names.end();
-  };
-  if (is({"mm", "millimeter", "millimeters", "millimetre"})) return 1;
-  if (is({"um", "micron", "microns", "micrometer", "micrometers", "micrometre", "\xb5m", "\xc2\xb5m", "\xce\xbcm",
-          "\\u00B5m", "\\u00b5m", "\\u03BCm", "\\u03bcm"}))
-    return 1e-3;
-  if (is({"nm", "nanometer", "nanometers", "nanometre"})) return 1e-6;
-  if (is({"cm", "centimeter", "centimeters", "centimetre"})) return 10;
-  if (is({"m", "meter", "meters", "metre"})) return 1000;
-  if (is({"inch", "inches", "in"})) return 25.4;
-  return 0;
+  const bool escaped = lower_case(unit) == "\\u00b5m" || lower_case(unit) == "\\u03bcm";
+  return length_unit_in_mm(escaped ? "um" : unit).value_or(0);
 }
 
 }  // namespace
