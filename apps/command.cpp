@@ -27,9 +27,9 @@
 #include "apps/options/parsed_command.hpp"
 #include "apps/options/unknown_option.hpp"
 #include "apps/version.hpp"
-#include "host/captured_stderr.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/captured_stderr.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {

@@ -16,7 +16,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/parsed_command.hpp"
 #include "apps/options/unknown_option.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 // A parser with that subcommand alone: the others would cost more than a small job. It parses once.

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry_text.hpp"
-#include "apps/io/memory_files.hpp"
-#include "host/device.hpp"
-#include "host/fft.hpp"
-#include "host/interrupt.hpp"
+#include "apps/images/memory_files.hpp"
+#include "host/opencl/device.hpp"
+#include "host/opencl/fft.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/execution/progress.hpp"
 
 namespace halocline {

@@ -1,7 +1,7 @@
 // Iterations of the denoisers on a volume that lies on the device: voxel updates a second, and what share of the copy
 // bandwidth their traffic is.
-#include "algorithms/tuning/denoise_loop.hpp"
-#include "algorithms/tuning/denoise_phantom.hpp"
+#include "algorithms/calibration/denoise_loop.hpp"
+#include "algorithms/calibration/denoise_phantom.hpp"
 #include "benchmarks/bench.hpp"
 
 namespace halocline {

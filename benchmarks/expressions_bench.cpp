@@ -6,7 +6,7 @@
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/expression.hpp"
 #include "benchmarks/bench.hpp"
-#include "host/program_cache.hpp"
+#include "host/opencl/program_cache.hpp"
 
 // A library for linear algebra on OpenCL devices, where it is installed (Debian: libviennacl-dev).
 #if __has_include(<viennacl/vector.hpp>)

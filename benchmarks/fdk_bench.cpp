@@ -1,10 +1,10 @@
 // Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; the matched pairs of
 // projectors, forward and adjoint.
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/slices.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/tuning/scan_loop.hpp"
 #include "benchmarks/bench.hpp"
 #include "scheduling/profiling/rates.hpp"
 

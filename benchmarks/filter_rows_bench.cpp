@@ -1,12 +1,12 @@
 // The row filter of FDK without what comes after it, for rows of 256 to 8192 pixels, in every form: the pixels that go
 // in and come out a second as a share of a plain copy, and the time of the first run, with an empty
 // HALOCLINE_CACHE_DIR that of building the kernels.
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/row_filter.hpp"
-#include "algorithms/tuning/scan_loop.hpp"
 #include "benchmarks/bench.hpp"
-#include "host/error.hpp"
-#include "host/fft_library.hpp"
+#include "host/opencl/fft_library.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "benchmarks/bench.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "capi/include/halocline.h"
-#include "host/device.hpp"
-#include "host/fft.hpp"
+#include "host/opencl/device.hpp"
+#include "host/opencl/fft.hpp"
 
 namespace halocline::capi {
 

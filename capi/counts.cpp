@@ -2,7 +2,7 @@
 
 #include "algorithms/preprocessing/ring_reduction.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::capi {
 namespace {

@@ -9,8 +9,8 @@
 #include "algorithms/noise/noise_map.hpp"
 #include "capi/penalty.hpp"
 #include "capi/verb.hpp"
-#include "host/error.hpp"
-#include "host/log.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::capi {
 namespace {

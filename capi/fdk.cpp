@@ -7,7 +7,7 @@
 #include "algorithms/fdk/half_scan.hpp"
 #include "capi/counts.hpp"
 #include "capi/verb.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::capi {
 namespace {

@@ -13,7 +13,7 @@
 #include "algorithms/geometry/scan_file.hpp"
 #include "capi/log.hpp"
 #include "capi/status.hpp"
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::capi {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "capi/geometry.hpp"
 #include "capi/status.hpp"
-#include "host/finite_source.hpp"
+#include "host/volume/finite_source.hpp"
 
 using namespace halocline;
 using namespace halocline::capi;

@@ -12,7 +12,7 @@
 #include "capi/context.hpp"
 #include "capi/include/halocline.h"
 #include "capi/verb.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 
 struct halocline_job {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "capi/status.hpp"
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::capi {
 namespace {

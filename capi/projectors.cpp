@@ -3,7 +3,7 @@
 #include "algorithms/projectors/default_projector.hpp"
 #include "capi/ray_settings.hpp"
 #include "capi/verb.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::capi {
 namespace {

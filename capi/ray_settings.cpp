@@ -4,7 +4,7 @@
 
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::capi {
 

@@ -11,8 +11,8 @@
 #include "capi/penalty.hpp"
 #include "capi/ray_settings.hpp"
 #include "capi/verb.hpp"
-#include "host/error.hpp"
-#include "host/log.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::capi {
 namespace {

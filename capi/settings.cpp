@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::capi {
 namespace {

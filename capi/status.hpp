@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "capi/include/halocline.h"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::capi {
 

@@ -9,8 +9,8 @@
 
 #include "algorithms/geometry/geometry.hpp"
 #include "capi/settings.hpp"
-#include "host/device.hpp"
-#include "host/volume_source.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline::capi {

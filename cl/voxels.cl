@@ -1,4 +1,4 @@
-// What is done to voxels of volumes that stay on devices (host/device_array.hpp): one work-item a voxel, or a group a
+// What is done to voxels of volumes that stay on devices (host/volume/device_array.hpp): one work-item a voxel, or a group a
 // run of voxels.
 
 // voxels[first + n] -= shift for n < count.

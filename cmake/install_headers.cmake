@@ -6,10 +6,10 @@ foreach(folder ${HALOCLINE_FOLDERS})
        ${HALOCLINE_SOURCE}/${folder}/*.h ${HALOCLINE_SOURCE}/${folder}/*.clh)
   foreach(header ${headers})
     if(header MATCHES "^(itk|tiff)_")
-      continue()  # behind halocline::io
+      continue()  # behind halocline::images
     endif()
     file(READ ${HALOCLINE_SOURCE}/${folder}/${header} text)
-    string(REGEX REPLACE "#include \"(apps/)?(cl|host|scheduling|algorithms|itk|io|report_page)/" "#include \"halocline/\\2/" text "${text}")
+    string(REGEX REPLACE "#include \"(apps/)?(cl|host|scheduling|algorithms|itk|images|report)/" "#include \"halocline/\\2/" text "${text}")
     set(file ${HALOCLINE_INCLUDE}/halocline/${name}/${header})
     file(WRITE $ENV{DESTDIR}${file} "${text}")
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${file})

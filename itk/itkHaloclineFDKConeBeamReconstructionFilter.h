@@ -13,7 +13,7 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/geometry/default_volume.hpp"
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "itk/itkHaloclineImageFilter.h"
 
 namespace itk {

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "host/device.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/execution/progress.hpp"
 
 /// Set, Unset and Get of a member std::optional<type> m_name: a setting that is chosen by itself where it is not given.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "itk/itkHaloclineImageFilter.h"
 
 namespace itk {

@@ -26,11 +26,12 @@ const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", 
 
 // And each room of a layer; files in the layer's own folder include all of its rooms.
 const std::map<std::string, std::vector<std::string>> rooms{
+    {"host", {"system", "opencl", "volume"}},
     {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
     {"algorithms",
-     {"support", "validation", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment",
-      "checks", "noise", "denoisers", "tuning", "denoise", "solvers", "metrics"}},
-    {"apps", {"io", "report_page", "drawing", "job", "checkpoint", "options", "help", "commands"}}};
+     {"support", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment", "checks",
+      "noise", "denoisers", "calibration", "denoise", "solvers", "metrics"}},
+    {"apps", {"images", "report", "drawing", "job", "checkpoint", "options", "help", "commands"}}};
 
 struct Source {
   std::string path;  // from the root of the tree
@@ -236,11 +237,11 @@ TEST(Layering, openClStaysInHost) {
 }
 
 // itk/ has headers for those who use ITK themselves; the library and the command do without them.
-TEST(Layering, itkStaysInAppsIoAndItk) {
+TEST(Layering, itkStaysInImagesAndItk) {
   for (const auto& source : tree()) {
     if (source.folder() == "itk" || source.path.starts_with("tests/itk/") || !is_code(source)) continue;
     for (const auto& include : includes_of(source)) {
-      if (source.path.starts_with("apps/io/")) {
+      if (source.path.starts_with("apps/images/")) {
         EXPECT_FALSE(include.starts_with("itk/")) << source.path << " includes " << include;
         continue;
       }
@@ -313,15 +314,15 @@ __kernel void a_two(int x, int y) {}
   EXPECT_EQ(parameters_of(source), (std::map<std::string, std::size_t>{{"a_run", 5}, {"a_two", 2}}));
 }
 
-// Who calls the library knows no command line: what it says names parameters (host/error.hpp), and apps/ says which
-// flag that is (apps/job/option_names.hpp). apps/io and apps/report_page are libraries, too.
+// Who calls the library knows no command line: what it says names parameters (host/system/error.hpp), and apps/ says
+// which flag that is (apps/job/option_names.hpp). apps/images and apps/report are libraries, too.
 TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
   static const std::regex flag("(^|[^-\\w])--[a-z]"), short_flag("(^|[ '\"(])-[giom]($|[ '\",;)])");
   int files = 0;
   for (const auto& source : tree()) {
     const bool below = source.folder() != "apps" && layer_of(source.folder()) < layers.size();
     if (!is_code(source) ||
-        !(below || source.path.starts_with("apps/io/") || source.path.starts_with("apps/report_page/") ||
+        !(below || source.path.starts_with("apps/images/") || source.path.starts_with("apps/report/") ||
           source.path.starts_with("benchmarks/harness/")))
       continue;
     ++files;

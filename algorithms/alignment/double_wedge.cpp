@@ -8,8 +8,8 @@
 
 #include "algorithms/alignment/seam_likelihood.hpp"
 #include "algorithms/geometry/opposite_views.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {

@@ -13,8 +13,8 @@
 #include "algorithms/geometry/detector_pixels.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
 #include "algorithms/geometry/opposite_views.hpp"
-#include "host/error.hpp"
-#include "host/fft.hpp"
+#include "host/opencl/fft.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/device.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {

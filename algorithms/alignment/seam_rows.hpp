@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

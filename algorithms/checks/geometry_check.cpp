@@ -11,8 +11,8 @@
 #include "algorithms/geometry/field_of_view.hpp"
 #include "algorithms/geometry/suspicious_views.hpp"
 #include "algorithms/support/angles.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/geometry/opposite_views.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {

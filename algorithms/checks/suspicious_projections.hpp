@@ -5,7 +5,7 @@
 
 #include "algorithms/fdk/redundancy.hpp"
 #include "algorithms/preprocessing/counts.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

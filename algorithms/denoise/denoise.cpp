@@ -2,11 +2,11 @@
 
 #include <optional>
 
+#include "algorithms/calibration/form_trial.hpp"
 #include "algorithms/denoise/denoise_job.hpp"
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoise/fused_form.hpp"
-#include "algorithms/tuning/form_trial.hpp"
-#include "algorithms/validation/check_input.hpp"
+#include "algorithms/support/check_input.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/profiling/rates.hpp"

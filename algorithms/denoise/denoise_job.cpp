@@ -16,9 +16,9 @@
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoise/weight_statistics.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "algorithms/validation/check_input.hpp"
-#include "host/error.hpp"
-#include "host/voxel_work.hpp"
+#include "algorithms/support/check_input.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/voxel_work.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/program_run.hpp"
 

@@ -7,7 +7,7 @@
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/support/volume_sample.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

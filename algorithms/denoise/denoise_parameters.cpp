@@ -10,7 +10,7 @@
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/support/require_positive.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -8,7 +8,7 @@
 
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoise/parameter_choice.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

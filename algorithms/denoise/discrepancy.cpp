@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "algorithms/denoisers/registry.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline {

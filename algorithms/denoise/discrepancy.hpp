@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/denoisers/denoise_method.hpp"
-#include "host/device.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/support/volume_sample.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

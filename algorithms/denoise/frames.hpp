@@ -7,7 +7,7 @@
 #include "algorithms/denoisers/frame_stack.hpp"
 #include "algorithms/denoisers/time_axis.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "algorithms/calibration/form_trial.hpp"
+#include "algorithms/calibration/tune.hpp"
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "algorithms/tuning/form_trial.hpp"
-#include "algorithms/tuning/tune.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"

@@ -20,7 +20,7 @@
 #include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/support/philox.hpp"
 #include "algorithms/support/volume_sample.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/denoisers/denoise_method.hpp"
-#include "host/device.hpp"
-#include "host/volume_source.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

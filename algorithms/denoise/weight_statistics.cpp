@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/error.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 

@@ -1,7 +1,7 @@
 // The variances that weigh a denoising problem, as a whole.
 #pragma once
 
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

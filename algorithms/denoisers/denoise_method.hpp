@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/denoisers/filter_parameters.hpp"
 #include "algorithms/denoisers/fused_pass.hpp"
 #include "algorithms/denoisers/iterative_method.hpp"
 #include "algorithms/denoisers/regulariser.hpp"
 #include "algorithms/denoisers/schedule.hpp"
 #include "algorithms/denoisers/time_axis.hpp"
-#include "algorithms/fdk/filter_parameters.hpp"
 #include "algorithms/support/slice_sums.hpp"
 #include "algorithms/support/volume_array.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "host/quirks.hpp"
+#include "host/opencl/quirks.hpp"
 
 namespace halocline {
 

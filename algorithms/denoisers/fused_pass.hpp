@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/denoisers/weight_code.hpp"
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {

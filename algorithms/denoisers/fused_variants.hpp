@@ -1,7 +1,7 @@
 // PDU and S-PDU with several iterations a pass, checked against those with one kernel each.
 #pragma once
 
-#include "algorithms/validation/variant_check.hpp"
+#include "algorithms/support/variant_check.hpp"
 
 namespace halocline {
 

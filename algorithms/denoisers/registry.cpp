@@ -15,7 +15,7 @@
 #include "algorithms/denoisers/spdu.hpp"
 #include "algorithms/denoisers/tvgd.hpp"
 #include "algorithms/denoisers/tvgd_variant.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

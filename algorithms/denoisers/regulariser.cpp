@@ -8,7 +8,7 @@
 #include "algorithms/denoisers/schedule.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/support/require_positive.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

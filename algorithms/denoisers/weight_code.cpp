@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "algorithms/denoisers/denoise_method.hpp"
-#include "host/component.hpp"
+#include "host/volume/component.hpp"
 
 namespace halocline {
 namespace {

@@ -7,8 +7,8 @@
 #include "algorithms/expressions/expression.hpp"
 #include "algorithms/expressions/recorder.hpp"
 #include "algorithms/support/philox.hpp"
-#include "host/error.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline::expressions {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algorithms/expressions/statement.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline::expressions {
 

@@ -10,7 +10,7 @@
 
 #include "algorithms/expressions/array.hpp"
 #include "algorithms/support/slice_sums.hpp"
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline::expressions {

@@ -9,10 +9,10 @@
 #include "algorithms/expressions/expression.hpp"
 #include "algorithms/expressions/pass.hpp"
 #include "algorithms/expressions/recorder.hpp"
-#include "host/error.hpp"
-#include "host/kernel_arguments.hpp"
-#include "host/plural.hpp"
-#include "host/program_cache.hpp"
+#include "host/opencl/kernel_arguments.hpp"
+#include "host/opencl/program_cache.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline::expressions {
 namespace {

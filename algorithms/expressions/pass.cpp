@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "host/program_cache.hpp"
+#include "host/opencl/program_cache.hpp"
 
 namespace halocline::expressions {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/support/slice_sums.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::expressions {
 namespace {

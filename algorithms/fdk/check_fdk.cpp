@@ -10,9 +10,9 @@
 
 #include "algorithms/fdk/filtered_rows.hpp"
 #include "algorithms/geometry/suspicious_views.hpp"
-#include "algorithms/validation/check_input.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "algorithms/support/check_input.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
-#include "algorithms/validation/check_input.hpp"
-#include "host/error.hpp"
-#include "host/log.hpp"
+#include "algorithms/support/check_input.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/profiling/rates.hpp"
 

@@ -9,7 +9,7 @@
 #include "algorithms/fdk/fdk_filter.hpp"
 #include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/backprojection.hpp"
-#include "host/typed_volume.hpp"
+#include "host/volume/typed_volume.hpp"
 
 namespace halocline {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

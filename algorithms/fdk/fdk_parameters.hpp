@@ -7,7 +7,7 @@
 #include "algorithms/fdk/ramp.hpp"
 #include "algorithms/fdk/redundancy.hpp"
 #include "algorithms/preprocessing/counts.hpp"
-#include "host/component.hpp"
+#include "host/volume/component.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/fft.hpp"
+#include "host/opencl/fft.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/typed_volume.hpp"
+#include "host/volume/typed_volume.hpp"
 
 namespace halocline {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

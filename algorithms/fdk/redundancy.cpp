@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,9 +7,9 @@
 #include <numbers>
 
 #include "algorithms/fdk/row_filter_variants.hpp"
-#include "host/fft_library.hpp"
-#include "host/quirks.hpp"
-#include "host/work_groups.hpp"
+#include "host/opencl/fft_library.hpp"
+#include "host/opencl/quirks.hpp"
+#include "host/opencl/work_groups.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 
 namespace halocline {
 

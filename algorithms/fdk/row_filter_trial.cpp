@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "algorithms/fdk/fdk.hpp"
-#include "host/trial_values.hpp"
+#include "host/opencl/trial_values.hpp"
 #include "scheduling/profiling/measure.hpp"
 
 namespace halocline {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "host/device.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

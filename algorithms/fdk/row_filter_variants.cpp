@@ -5,7 +5,7 @@
 
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/fdk/row_filter_trial.hpp"
-#include "host/fft_library.hpp"
+#include "host/opencl/fft_library.hpp"
 
 namespace halocline {
 namespace {

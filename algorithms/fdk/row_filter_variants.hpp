@@ -1,7 +1,7 @@
 // The forms of FDK's row filter, checked against sums in float64.
 #pragma once
 
-#include "algorithms/validation/variant_check.hpp"
+#include "algorithms/support/variant_check.hpp"
 
 namespace halocline {
 

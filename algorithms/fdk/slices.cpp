@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "algorithms/support/kernel_numbers.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/planning/plan_text.hpp"
 #include "scheduling/profiling/rates.hpp"
 

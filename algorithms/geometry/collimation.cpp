@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

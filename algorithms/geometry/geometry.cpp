@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "algorithms/geometry/collimation.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

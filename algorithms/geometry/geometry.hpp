@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

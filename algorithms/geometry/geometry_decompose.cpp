@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "algorithms/support/angles.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "algorithms/support/angles.hpp"
 #include "algorithms/support/decimal_comma.hpp"
-#include "host/error.hpp"
-#include "host/input_file.hpp"
-#include "host/lower_case.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
+#include "host/system/lower_case.hpp"
 
 namespace halocline {
 namespace {

@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "algorithms/support/decimal_comma.hpp"
-#include "host/error.hpp"
-#include "host/input_file.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
 
 namespace halocline {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "algorithms/geometry/geometry_vendor.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "host/error.hpp"
-#include "host/input_file.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
 
 namespace halocline {
 namespace {

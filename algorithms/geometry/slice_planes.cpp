@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/support/vector3.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/support/parallel_slices.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "algorithms/support/philox.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

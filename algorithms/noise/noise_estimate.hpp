@@ -4,7 +4,7 @@
 #include <array>
 
 #include "algorithms/noise/noise_details.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

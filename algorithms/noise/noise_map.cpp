@@ -13,7 +13,7 @@
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/support/volume_sample.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

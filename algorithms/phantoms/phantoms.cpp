@@ -12,8 +12,8 @@
 #include <numbers>
 #include <thread>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {

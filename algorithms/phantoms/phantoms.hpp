@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

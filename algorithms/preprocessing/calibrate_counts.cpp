@@ -12,9 +12,9 @@
 #include "algorithms/preprocessing/rings.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
 #include "algorithms/support/parallel_slices.hpp"
-#include "host/error.hpp"
-#include "host/finite_source.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
+#include "host/volume/finite_source.hpp"
 
 namespace halocline {
 namespace {

@@ -8,7 +8,7 @@
 #include "algorithms/preprocessing/bad_pixels.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/preprocessing/flat_fields.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

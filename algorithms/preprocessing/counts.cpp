@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/support/parallel_slices.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "algorithms/preprocessing/flat_fields.hpp"
 #include "algorithms/preprocessing/replaced_values.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

@@ -4,7 +4,7 @@
 
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "algorithms/preprocessing/ring_reduction.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "host/interrupt.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 namespace {

@@ -10,8 +10,8 @@
 #include "algorithms/preprocessing/ridge_regression.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
 #include "algorithms/support/parallel_slices.hpp"
-#include "host/error.hpp"
-#include "host/finite_source.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/finite_source.hpp"
 
 namespace halocline {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -1,6 +1,6 @@
 #include "algorithms/preprocessing/hounsfield.hpp"
 
-#include "host/voxel_work.hpp"
+#include "host/volume/voxel_work.hpp"
 
 namespace halocline {
 

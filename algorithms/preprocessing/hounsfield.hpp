@@ -1,7 +1,7 @@
 // Attenuations as CT numbers (Hounsfield 1973): HU = 1000 (mu - mu_water)/mu_water, so water has 0 and vacuum -1000.
 #pragma once
 
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

@@ -1,7 +1,7 @@
 #include "algorithms/preprocessing/projection_part.hpp"
 
-#include "host/interrupt.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 namespace {

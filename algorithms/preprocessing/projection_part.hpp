@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

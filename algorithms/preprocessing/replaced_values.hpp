@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "algorithms/preprocessing/projection_part.hpp"
-#include "host/typed_volume.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/typed_volume.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "algorithms/preprocessing/replaced_values.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

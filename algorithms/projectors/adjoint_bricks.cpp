@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/quirks.hpp"
+#include "host/opencl/quirks.hpp"
 
 namespace halocline {
 namespace {

@@ -11,9 +11,9 @@
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/support/check_input.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
-#include "algorithms/validation/check_input.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/profiling/rates.hpp"
 

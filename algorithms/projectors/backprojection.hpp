@@ -12,7 +12,7 @@
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/local_tile.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/planning/range.hpp"
 #include "scheduling/slabs/structs.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "host/quirks.hpp"
+#include "host/opencl/quirks.hpp"
 
 namespace halocline {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {

@@ -10,7 +10,7 @@
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
 #include "algorithms/projectors/slice_rows.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

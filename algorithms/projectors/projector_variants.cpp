@@ -8,7 +8,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/slice_backprojection.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline {

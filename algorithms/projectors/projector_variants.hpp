@@ -5,7 +5,7 @@
 
 #include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/local_tile.hpp"
-#include "algorithms/validation/variant_check.hpp"
+#include "algorithms/support/variant_check.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -4,7 +4,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/ray_faces.hpp"
-#include "host/work_groups.hpp"
+#include "host/opencl/work_groups.hpp"
 
 namespace halocline {
 

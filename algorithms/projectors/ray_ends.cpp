@@ -10,9 +10,9 @@
 
 #include "algorithms/projectors/rays.hpp"
 #include "algorithms/support/vector3.hpp"
-#include "host/error.hpp"
-#include "host/log.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -6,8 +6,8 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/ray_faces.hpp"
-#include "host/error.hpp"
-#include "host/work_groups.hpp"
+#include "host/opencl/work_groups.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

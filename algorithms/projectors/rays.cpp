@@ -8,7 +8,7 @@
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/support/vector3.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

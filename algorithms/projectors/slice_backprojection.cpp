@@ -7,7 +7,7 @@
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
-#include "host/work_groups.hpp"
+#include "host/opencl/work_groups.hpp"
 
 namespace halocline {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "algorithms/projectors/ray_arguments.hpp"
-#include "host/quirks.hpp"
+#include "host/opencl/quirks.hpp"
 
 namespace halocline {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "algorithms/projectors/rays.hpp"
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {

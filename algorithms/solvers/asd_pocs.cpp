@@ -8,7 +8,7 @@
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
 #include "algorithms/solvers/subset_steps.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/slabs/structs.hpp"
 
 namespace halocline {

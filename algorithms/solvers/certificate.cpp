@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "algorithms/fdk/fdk.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/solvers/methods.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

@@ -22,7 +22,7 @@
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/solvers/spdhg.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 #include "algorithms/noise/noise_details.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

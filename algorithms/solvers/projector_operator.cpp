@@ -7,7 +7,7 @@
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline::expressions {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/planning/program.hpp"
 
 namespace halocline {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "host/error.hpp"
-#include "host/thread_pool.hpp"
-#include "host/volume_source.hpp"
+#include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

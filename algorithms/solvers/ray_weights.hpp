@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/preprocessing/counts.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

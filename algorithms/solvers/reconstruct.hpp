@@ -6,7 +6,7 @@
 
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/methods.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/solvers/solver_steps.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "algorithms/support/philox.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

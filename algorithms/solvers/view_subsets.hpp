@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/planning/range.hpp"
 
 namespace halocline {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

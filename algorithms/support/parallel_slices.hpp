@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "host/work_groups.hpp"
+#include "host/opencl/work_groups.hpp"
 
 namespace halocline {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "host/error.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "host/volume.hpp"
-#include "host/volume_source.hpp"
+#include "host/volume/volume.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

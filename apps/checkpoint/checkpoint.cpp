@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "apps/io/atomic_file.hpp"
-#include "host/error.hpp"
-#include "host/thread_pool.hpp"
+#include "apps/images/atomic_file.hpp"
+#include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

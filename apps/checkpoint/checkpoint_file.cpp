@@ -17,11 +17,11 @@
 #include <system_error>
 #include <vector>
 
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
-#include "host/input_file.hpp"
-#include "host/interrupt.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/input_file.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

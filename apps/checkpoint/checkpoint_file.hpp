@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/error.hpp"
-#include "host/volume_source.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "apps/io/atomic_file.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/plural.hpp"
-#include "host/thread_pool.hpp"
+#include "apps/images/atomic_file.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/plural.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/execution/delivered.hpp"
 #include "scheduling/planning/plan_text.hpp"
 

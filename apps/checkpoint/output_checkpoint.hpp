@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/execution/output_store.hpp"
 
 namespace halocline {

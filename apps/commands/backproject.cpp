@@ -13,8 +13,8 @@
 #include "algorithms/projectors/ray_ends.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
-#include "apps/io/image_file.hpp"
-#include "apps/io/memory_files.hpp"
+#include "apps/images/image_file.hpp"
+#include "apps/images/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -22,8 +22,8 @@
 #include "apps/options/projection_options.hpp"
 #include "apps/options/projector_options.hpp"
 #include "apps/options/scan_grid.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -79,7 +79,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
                            : plan_backproject(geometry, stack, grid, rays.projector, device_models(job.devices()));
-  // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
+  // A result that is written as it comes passes through page-locked chunks (host/opencl/staging.hpp).
   constexpr double chunks = 64 << 20;
   const bool streamed = is_streamable(command.output);
   const double result_bytes = grid_bytes(grid), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(stack);

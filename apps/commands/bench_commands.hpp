@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/commands/subcommands.hpp"
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "algorithms/tuning/denoise_loop.hpp"
+#include "algorithms/calibration/denoise_loop.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"

@@ -11,8 +11,8 @@
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
 #include "benchmarks/harness/bench_projection.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

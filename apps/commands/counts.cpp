@@ -11,7 +11,7 @@
 #include "apps/job/report.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "host/plural.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -13,7 +13,7 @@
 #include "apps/commands/denoise_forecast.hpp"
 #include "apps/commands/denoise_report.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "apps/commands/denoise_options.hpp"
 #include "apps/job/job.hpp"
-#include "host/cutout.hpp"
+#include "host/volume/cutout.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 
 #include "algorithms/denoisers/registry.hpp"
 #include "apps/job/common_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "apps/drawing/preview.hpp"
-#include "apps/io/png.hpp"
-#include "host/error.hpp"
+#include "apps/images/png.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

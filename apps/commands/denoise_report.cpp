@@ -9,7 +9,7 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/output_type.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

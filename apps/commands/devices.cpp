@@ -7,15 +7,15 @@
 #include <cstdlib>
 #include <memory>
 
-#include "algorithms/tuning/self_check.hpp"
+#include "algorithms/calibration/self_check.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/quirks.hpp"
-#include "host/select_devices.hpp"
-#include "host/work_groups.hpp"
+#include "host/opencl/quirks.hpp"
+#include "host/opencl/select_devices.hpp"
+#include "host/opencl/work_groups.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

@@ -12,7 +12,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/output_type.hpp"
-#include "host/fft.hpp"
+#include "host/opencl/fft.hpp"
 
 namespace halocline {
 namespace {

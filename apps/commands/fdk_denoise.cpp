@@ -9,7 +9,7 @@
 
 #include "apps/job/report.hpp"
 #include "apps/options/denoise_control.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

@@ -12,7 +12,7 @@
 #include "apps/options/denoise_methods.hpp"
 #include "apps/options/family_options.hpp"
 #include "apps/options/strength_options.hpp"
-#include "host/device_array.hpp"
+#include "host/volume/device_array.hpp"
 #include "scheduling/planning/staying.hpp"
 
 namespace halocline {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/io/memory_files.hpp"
+#include "apps/images/memory_files.hpp"
 #include "apps/job/report.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -47,7 +47,7 @@ void FdkPlans::plan_denoised() {
 }
 
 // Projections and results, or the page-locked chunks that they pass through on their way from and to files
-// (host/staging.hpp); half of the projections are copied.
+// (host/opencl/staging.hpp); half of the projections are copied.
 void FdkPlans::forecast() const {
   constexpr double chunks = 64 << 20;
   const FdkFrame& first = work_.frames.front();

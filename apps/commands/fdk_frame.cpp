@@ -7,7 +7,7 @@
 
 #include "algorithms/preprocessing/hounsfield.hpp"
 #include "apps/job/report.hpp"
-#include "host/plural.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -5,7 +5,7 @@
 #include "apps/job/common_options.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/output_type.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -11,7 +11,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"
 #include "apps/options/strength_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

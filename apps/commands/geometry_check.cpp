@@ -13,8 +13,8 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

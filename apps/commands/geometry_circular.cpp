@@ -11,12 +11,12 @@
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "algorithms/support/decimal_comma.hpp"
 #include "apps/commands/geometry_commands.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
-#include "host/input_file.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/commands/geometry_commands.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -20,7 +20,7 @@
 #include "algorithms/preprocessing/counts.hpp"
 #include "apps/commands/find_axis_report.hpp"
 #include "apps/commands/geometry_commands.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
@@ -28,7 +28,7 @@
 #include "apps/options/counts_options.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/projection_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {

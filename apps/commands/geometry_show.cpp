@@ -15,12 +15,12 @@
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/drawing/geometry_drawing.hpp"
 #include "apps/drawing/preview.hpp"
-#include "apps/io/png.hpp"
+#include "apps/images/png.hpp"
 #include "apps/job/job.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

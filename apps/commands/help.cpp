@@ -10,10 +10,10 @@
 
 #include "apps/commands/subcommands.hpp"
 #include "apps/help/help_formats.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

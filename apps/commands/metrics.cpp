@@ -13,8 +13,8 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
-#include "host/cutout.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/cutout.hpp"
 
 namespace halocline {
 namespace {

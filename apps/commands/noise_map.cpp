@@ -12,7 +12,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/strength_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -14,7 +14,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -11,16 +11,16 @@
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
-#include "apps/io/image_file.hpp"
-#include "apps/io/memory_files.hpp"
+#include "apps/images/image_file.hpp"
+#include "apps/images/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projector_options.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -81,7 +81,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
-  // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
+  // A result that is written as it comes passes through page-locked chunks (host/opencl/staging.hpp).
   constexpr double chunks = 64 << 20;
   const bool streamed = is_streamable(command.output);
   const double result_bytes = grid_bytes(stack), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(grid);

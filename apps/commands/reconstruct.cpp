@@ -17,8 +17,8 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/cutout_sink.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/cutout_sink.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 

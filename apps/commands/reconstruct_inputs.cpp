@@ -15,8 +15,8 @@
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

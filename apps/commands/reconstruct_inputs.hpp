@@ -8,7 +8,7 @@
 #include "algorithms/solvers/reconstruct.hpp"
 #include "apps/commands/reconstruct_options.hpp"
 #include "apps/job/job.hpp"
-#include "host/cutout.hpp"
+#include "host/volume/cutout.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "apps/drawing/convergence_plot.hpp"
 #include "apps/job/report.hpp"
-#include "host/plural.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -13,14 +13,14 @@
 #include "algorithms/preprocessing/counts_part.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/commands/slices_work.hpp"
-#include "apps/io/growing_series.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/growing_series.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/error.hpp"
-#include "host/finite_source.hpp"
-#include "host/interrupt.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/plural.hpp"
+#include "host/volume/finite_source.hpp"
 
 namespace halocline {
 namespace {

@@ -1,5 +1,5 @@
 // halocline tune
-#include "algorithms/tuning/tune.hpp"
+#include "algorithms/calibration/tune.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/tuning/denoise_loop.hpp"
+#include "algorithms/calibration/denoise_loop.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

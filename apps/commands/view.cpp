@@ -15,13 +15,13 @@
 
 #include "apps/commands/browser.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/job_page.hpp"
 #include "apps/job/report.hpp"
-#include "apps/report_page/report_page.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "apps/report/report_page.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

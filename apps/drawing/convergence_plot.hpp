@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/png.hpp"
+#include "apps/images/png.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 
 #include "algorithms/geometry/detector_pixels.hpp"
 #include "algorithms/geometry/geometry.hpp"
-#include "apps/io/png.hpp"
+#include "apps/images/png.hpp"
 
 namespace halocline {
 

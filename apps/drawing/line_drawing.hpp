@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "apps/io/png.hpp"
+#include "apps/images/png.hpp"
 
 namespace halocline {
 

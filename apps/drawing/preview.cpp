@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "host/cutout.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/volume/cutout.hpp"
 
 namespace halocline {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/png.hpp"
-#include "host/volume.hpp"
-#include "host/volume_source.hpp"
+#include "apps/images/png.hpp"
+#include "host/volume/volume.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

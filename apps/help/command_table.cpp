@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "algorithms/denoise/parameter_choice.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "apps/help/help_writers.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

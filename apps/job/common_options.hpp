@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 
 namespace CLI {
 class App;

@@ -12,16 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/image_file.hpp"
-#include "apps/io/image_info.hpp"
-#include "apps/io/image_sink.hpp"
+#include "apps/images/image_file.hpp"
+#include "apps/images/image_info.hpp"
+#include "apps/images/image_sink.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job_page.hpp"
-#include "host/cutout.hpp"
-#include "host/device.hpp"
-#include "host/process_memory.hpp"
-#include "host/scratch_folder.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/process_memory.hpp"
+#include "host/system/scratch_folder.hpp"
+#include "host/volume/cutout.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/execution/run.hpp"
 #include "scheduling/planning/host_memory.hpp"
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "apps/io/atomic_file.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/atomic_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/report_facts.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

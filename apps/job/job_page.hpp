@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "apps/job/common_options.hpp"
-#include "apps/report_page/report_page.hpp"
-#include "host/cutout.hpp"
-#include "host/volume_source.hpp"
+#include "apps/report/report_page.hpp"
+#include "host/volume/cutout.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "apps/job/option_names.hpp"
-#include "host/captured_stderr.hpp"
+#include "host/system/captured_stderr.hpp"
 
 namespace halocline {
 namespace {

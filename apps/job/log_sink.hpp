@@ -7,8 +7,8 @@
 
 namespace halocline {
 
-/// The standard error output, also while what libraries write there is captured (host/captured_stderr.hpp); in spdlog's
-/// colours where that is a terminal that has them. The library's parameters appear as the command's flags.
+/// The standard error output, also while what libraries write there is captured (host/system/captured_stderr.hpp); in
+/// spdlog's colours where that is a terminal that has them. The library's parameters appear as the command's flags.
 std::shared_ptr<spdlog::sinks::sink> make_stderr_sink();
 
 }  // namespace halocline

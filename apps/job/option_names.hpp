@@ -1,6 +1,6 @@
-// The library's errors, warnings and notes name its parameters in backticks (host/error.hpp). Users of the command know
-// flags: this is the one table of which parameter is which flag, and the one translation, where text leaves the
-// command.
+// The library's errors, warnings and notes name its parameters in backticks (host/system/error.hpp). Users of the
+// command know flags: this is the one table of which parameter is which flag, and the one translation, where text
+// leaves the command.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

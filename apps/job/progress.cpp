@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "apps/job/option_names.hpp"
-#include "host/captured_stderr.hpp"
+#include "host/system/captured_stderr.hpp"
 
 namespace halocline {
 namespace {

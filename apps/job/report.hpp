@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/image_info.hpp"
-#include "host/device_info.hpp"
+#include "apps/images/image_info.hpp"
+#include "host/opencl/device_info.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace CLI {

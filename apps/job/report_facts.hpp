@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/report_page/report_page.hpp"
+#include "apps/report/report_page.hpp"
 
 namespace halocline {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

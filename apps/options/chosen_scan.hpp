@@ -6,7 +6,7 @@
 #include "algorithms/preprocessing/counts.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

@@ -13,8 +13,8 @@
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/error.hpp"
-#include "host/plural.hpp"
+#include "host/system/error.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {

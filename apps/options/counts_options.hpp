@@ -11,7 +11,7 @@
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/preprocessing/ring_reduction.hpp"
-#include "host/typed_volume.hpp"
+#include "host/volume/typed_volume.hpp"
 
 namespace CLI {
 class App;

@@ -11,7 +11,7 @@
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/gap_rule.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/cutout.hpp"
+#include "host/volume/cutout.hpp"
 
 namespace CLI {
 class App;

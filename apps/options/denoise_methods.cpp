@@ -10,7 +10,7 @@
 #include "apps/job/validators.hpp"
 #include "apps/options/denoise_control.hpp"
 #include "apps/options/family_options.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

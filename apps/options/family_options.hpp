@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/denoisers/filter_parameters.hpp"
 #include "algorithms/denoisers/regulariser.hpp"
-#include "algorithms/fdk/filter_parameters.hpp"
 
 namespace CLI {
 class App;

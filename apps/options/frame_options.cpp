@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include "algorithms/denoise/frames.hpp"
-#include "apps/io/image_series.hpp"
+#include "apps/images/image_series.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

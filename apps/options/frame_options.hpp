@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/job.hpp"
 
 namespace CLI {

@@ -9,9 +9,9 @@
 
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "apps/io/hdf5_angles.hpp"
+#include "apps/images/hdf5_angles.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <vector>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -5,7 +5,7 @@
 #include "algorithms/geometry/default_volume.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
 #include "apps/job/report.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

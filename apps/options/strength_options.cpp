@@ -9,7 +9,7 @@
 
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "apps/job/validators.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

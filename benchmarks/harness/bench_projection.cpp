@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/slices.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
@@ -18,10 +19,9 @@
 #include "algorithms/projectors/float64_reference.hpp"
 #include "algorithms/projectors/slice_backprojection.hpp"
 #include "algorithms/support/philox.hpp"
-#include "algorithms/tuning/scan_loop.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
 #include "scheduling/profiling/measure.hpp"
 

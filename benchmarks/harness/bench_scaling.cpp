@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/fdk/fdk.hpp"
-#include "algorithms/tuning/scan_loop.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

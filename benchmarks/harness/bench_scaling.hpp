@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

@@ -15,7 +15,7 @@ SPECIAL = re.compile(r'---?|[\\@<>&#%"]')
 
 def in_tree(header):
     """Where a header lies that is installed as halocline/HEADER."""
-    return ROOT / re.sub("^io/", "apps/io/", header)
+    return ROOT / re.sub("^(images|report)/", r"apps/\1/", header)
 
 
 def cpp_headers():

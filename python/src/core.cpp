@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::python {
 

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "host/component.hpp"
-#include "host/device.hpp"
-#include "host/typed_volume.hpp"
-#include "host/volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/component.hpp"
+#include "host/volume/typed_volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace nb = nanobind;
 

@@ -10,7 +10,7 @@
 
 #include "algorithms/geometry/default_volume.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "apps/io/atomic_file.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "python/src/core.hpp"
 #include "python/src/geometry_class.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::python {
 namespace {

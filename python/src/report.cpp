@@ -1,4 +1,4 @@
-// One HTML file with images to look through (apps/report_page).
+// One HTML file with images to look through (apps/report).
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/io/memory_files.hpp"
+#include "apps/images/memory_files.hpp"
 #include "apps/job/report_facts.hpp"
-#include "apps/report_page/report_page.hpp"
-#include "host/interrupt.hpp"
+#include "apps/report/report_page.hpp"
+#include "host/system/interrupt.hpp"
 #include "python/src/core.hpp"
 
 namespace halocline::python {

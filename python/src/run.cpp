@@ -14,10 +14,10 @@
 
 #include "apps/command.hpp"
 #include "apps/embedded_command.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/version.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "python/src/core.hpp"
 #include "python/src/geometry_class.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
-#include "host/error.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/planning/plan.hpp"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline {
 

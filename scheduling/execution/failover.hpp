@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
-#include "host/error.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "host/volume_source.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/planning/range_set.hpp"
 
 namespace halocline {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
-#include "host/volume.hpp"
-#include "host/volume_source.hpp"
+#include "host/opencl/device.hpp"
+#include "host/volume/volume.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 #include "scheduling/planning/program.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/visit_cost.hpp"
 #include "scheduling/profiling/rates.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

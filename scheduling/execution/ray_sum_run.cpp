@@ -4,7 +4,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/failover.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/scratch_folder.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/scratch_folder.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "host/uninitialised.hpp"
-#include "host/volume.hpp"
-#include "host/volume_source.hpp"
+#include "host/system/uninitialised.hpp"
+#include "host/volume/volume.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/planning/stencil_loop.hpp"

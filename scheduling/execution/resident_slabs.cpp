@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/process_memory.hpp"
-#include "host/scratch_folder.hpp"
-#include "host/uninitialised.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/process_memory.hpp"
+#include "host/system/scratch_folder.hpp"
+#include "host/system/uninitialised.hpp"
 
 namespace halocline {
 namespace {

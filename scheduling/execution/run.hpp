@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 #include "scheduling/execution/progress.hpp"
 #include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/planning/plan.hpp"

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <exception>
 
-#include "host/error.hpp"
-#include "host/log.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/profiling/rates.hpp"
 

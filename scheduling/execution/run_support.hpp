@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/profiling/rates.hpp"
 

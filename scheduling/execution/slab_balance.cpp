@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "host/log.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

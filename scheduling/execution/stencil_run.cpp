@@ -6,8 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/forms.hpp"
 #include "scheduling/execution/rate_validation.hpp"

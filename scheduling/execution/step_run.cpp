@@ -3,9 +3,9 @@
 #include <chrono>
 #include <optional>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/forms.hpp"

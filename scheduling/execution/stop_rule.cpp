@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <mutex>
 
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "host/interrupt.hpp"
-#include "host/scratch_folder.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/interrupt.hpp"
+#include "host/system/scratch_folder.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "host/interrupt.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/forms.hpp"

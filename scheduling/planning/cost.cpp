@@ -13,7 +13,7 @@ namespace halocline {
 namespace {
 
 constexpr double alike_rates = 0.05;        // rates that differ by less are equal: so much they differ from run to run
-constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
+constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/opencl/staging.cpp)
 
 // Bytes that one detector row of one view moves over the bus.
 double row_bytes(const Requirements& requirements, Lifetime lifetime) {

@@ -56,7 +56,7 @@ double count_bus_bytes(const Plan& plan);
 /// halos, memory for the bus, and the arrays of CPU devices.
 double count_host_bytes(const Plan& plan);
 /// Of these, the arrays that hold the state of streamed slabs: what a scratch folder can take
-/// (host/scratch_folder.hpp).
+/// (host/system/scratch_folder.hpp).
 double host_state_bytes(const Plan& plan);
 
 /// Whether the result of an iterative method goes to where it belongs from the devices, and not by way of the state

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/error.hpp"
-#include "host/process_memory.hpp"
+#include "host/system/error.hpp"
+#include "host/system/process_memory.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/plan_text.hpp"
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "host/error.hpp"
-#include "host/input_file.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
 
 namespace halocline {
 namespace {

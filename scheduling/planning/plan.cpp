@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/plan_text.hpp"

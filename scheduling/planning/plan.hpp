@@ -33,7 +33,7 @@ struct DeviceModel {
   bool part = false;           // of a device that was split: its parts work all, or none does
   bool texel_pairs = false;
   std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
-  std::map<std::string, std::string> choices;    // what tuning found: Tuning::choices of host/tuning.hpp
+  std::map<std::string, std::string> choices;    // what tuning found: Tuning::choices of host/opencl/tuned_values.hpp
 };
 
 struct PlanOptions {

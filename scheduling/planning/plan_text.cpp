@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "host/plural.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

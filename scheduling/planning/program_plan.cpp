@@ -4,7 +4,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/missing_slices.hpp"

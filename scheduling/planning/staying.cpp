@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <limits>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {

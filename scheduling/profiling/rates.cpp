@@ -10,11 +10,11 @@
 #include <set>
 #include <vector>
 
-#include "host/error.hpp"
-#include "host/log.hpp"
-#include "host/program_cache.hpp"
-#include "host/thread_pool.hpp"
-#include "host/tuning.hpp"
+#include "host/opencl/program_cache.hpp"
+#include "host/opencl/tuned_values.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/profiling/measure.hpp"

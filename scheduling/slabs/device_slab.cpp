@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "host/stream_copy.hpp"
-#include "host/thread_pool.hpp"
+#include "host/system/stream_copy.hpp"
+#include "host/system/thread_pool.hpp"
 
 namespace halocline {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "host/staging.hpp"
-#include "host/volume_source.hpp"
+#include "host/opencl/staging.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {

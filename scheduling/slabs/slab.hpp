@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "host/device.hpp"
-#include "host/fft.hpp"
-#include "host/staging.hpp"
-#include "host/volume_source.hpp"
+#include "host/opencl/device.hpp"
+#include "host/opencl/fft.hpp"
+#include "host/opencl/staging.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/planning/array_access.hpp"
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/slabs/graph.hpp"

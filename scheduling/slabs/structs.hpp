@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 
 namespace halocline {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/transport/in_process_halos.hpp"
 
 namespace halocline {

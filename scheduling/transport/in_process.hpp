@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "host/uninitialised.hpp"
-#include "host/volume_source.hpp"
+#include "host/system/uninitialised.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {

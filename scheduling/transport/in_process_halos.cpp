@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/staging.hpp"
+#include "host/opencl/staging.hpp"
 
 namespace halocline {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 

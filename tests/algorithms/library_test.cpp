@@ -10,7 +10,7 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::library_test {

@@ -7,9 +7,9 @@
 
 #include <thread>
 
-#include "apps/io/image_file.hpp"
-#include "host/error.hpp"
-#include "host/opencl.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/opencl/opencl.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 

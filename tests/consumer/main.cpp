@@ -2,10 +2,10 @@
 // installed.
 #include <cmath>
 #include <halocline/algorithms/denoise/denoise.hpp>
-#include <halocline/host/device.hpp>
-#include <halocline/host/error.hpp>
-#include <halocline/io/image_file.hpp>
-#include <halocline/report_page/report_page.hpp>
+#include <halocline/host/opencl/device.hpp>
+#include <halocline/host/system/error.hpp>
+#include <halocline/images/image_file.hpp>
+#include <halocline/report/report_page.hpp>
 #include <iostream>
 
 namespace {

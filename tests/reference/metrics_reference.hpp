@@ -1,7 +1,7 @@
 // SSIM as its definition reads: the whole 3D window at every position, in double.
 #pragma once
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline::reference {
 

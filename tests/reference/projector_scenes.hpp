@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 
 namespace halocline::reference {
 

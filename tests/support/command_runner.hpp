@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "apps/command.hpp"
-#include "host/device_info.hpp"
+#include "host/opencl/device_info.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "host/volume.hpp"
+#include "host/volume/volume.hpp"
 
 namespace halocline {
 

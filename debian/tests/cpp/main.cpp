@@ -1,8 +1,8 @@
 // Denoises noise around 1 and makes a page of it: the noise has to fall to less than half.
 #include <cmath>
 #include <halocline/algorithms/denoise/denoise.hpp>
-#include <halocline/host/device.hpp>
-#include <halocline/report_page/report_page.hpp>
+#include <halocline/host/opencl/device.hpp>
+#include <halocline/report/report_page.hpp>
 #include <iostream>
 
 static double distance_from_one(const halocline::Volume& volume) {

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <random>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::double_wedge_test {
 namespace {

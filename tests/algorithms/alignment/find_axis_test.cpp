@@ -11,8 +11,8 @@
 
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
-#include "apps/io/image_file.hpp"
-#include "host/error.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/real_data.hpp"
 
 namespace halocline::find_axis_test {

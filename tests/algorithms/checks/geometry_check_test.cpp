@@ -9,7 +9,7 @@
 #include "algorithms/fdk/redundancy.hpp"
 #include "algorithms/geometry/detector_alignment.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::geometry_check_test {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/support/volume_sample.hpp"
-#include "host/error.hpp"
-#include "host/tuning.hpp"
+#include "host/opencl/tuned_values.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/tv_reference.hpp"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/device_array.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/device_array.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::kept_volume_test {

@@ -12,7 +12,7 @@
 #include "algorithms/metrics/metrics.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/noise/noise_map.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/real_data.hpp"
 

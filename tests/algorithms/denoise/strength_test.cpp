@@ -13,7 +13,7 @@
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/noise_volumes.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "algorithms/tuning/form_trial.hpp"
+#include "algorithms/calibration/form_trial.hpp"
 #include "tests/support/fused_run.hpp"
 
 namespace halocline::fused_pass_test {

@@ -10,7 +10,7 @@
 
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/denoise/frames.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/frames_reference.hpp"
 #include "tests/support/case_name.hpp"

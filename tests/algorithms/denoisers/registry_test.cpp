@@ -10,7 +10,7 @@
 #include <cstring>
 #include <random>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "algorithms/denoisers/schedule.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::tv_operators_test {

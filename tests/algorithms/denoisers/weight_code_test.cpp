@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "host/component.hpp"
+#include "host/volume/component.hpp"
 
 namespace halocline::weight_code_test {
 namespace {

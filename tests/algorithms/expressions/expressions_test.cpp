@@ -11,7 +11,7 @@
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/expression.hpp"
 #include "algorithms/expressions/pass.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

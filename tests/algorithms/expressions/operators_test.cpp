@@ -14,7 +14,7 @@
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"

@@ -10,7 +10,7 @@
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/split_runs.hpp"
 

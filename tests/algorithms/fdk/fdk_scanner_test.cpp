@@ -11,7 +11,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

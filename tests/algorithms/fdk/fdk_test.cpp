@@ -12,7 +12,7 @@
 
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::half_scan_test {
 namespace {

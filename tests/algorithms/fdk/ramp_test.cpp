@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 
 namespace halocline::ramp_test {

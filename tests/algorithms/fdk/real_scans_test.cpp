@@ -9,7 +9,7 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 
 namespace halocline::real_scans_test {

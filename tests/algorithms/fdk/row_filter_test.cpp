@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/fdk/row_filter_trial.hpp"
-#include "host/fft_library.hpp"
+#include "host/opencl/fft_library.hpp"
 
 namespace halocline::row_filter_test {
 namespace {

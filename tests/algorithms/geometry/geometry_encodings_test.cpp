@@ -12,7 +12,7 @@
 #include "algorithms/geometry/geometry_text.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "algorithms/geometry/scan_file.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::geometry_encodings_test {
 namespace {

@@ -13,7 +13,7 @@
 #include "algorithms/geometry/geometry_text.hpp"
 #include "algorithms/geometry/geometry_vendor.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::geometry_formats_test {
 namespace {

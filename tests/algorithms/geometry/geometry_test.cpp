@@ -11,7 +11,7 @@
 #include <numeric>
 #include <random>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::geometry_test {
 namespace {

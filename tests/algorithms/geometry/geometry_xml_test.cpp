@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::geometry_xml_test {
 namespace {

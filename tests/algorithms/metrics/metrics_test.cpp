@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/metrics_reference.hpp"
 
 namespace halocline::metrics_test {

@@ -11,7 +11,7 @@
 
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/support/axis_filter.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/noise_volumes.hpp"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::noise_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/preprocessing/counts.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -12,7 +12,7 @@
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "algorithms/preprocessing/rings.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::counts_test {

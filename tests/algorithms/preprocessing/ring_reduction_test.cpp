@@ -10,8 +10,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "apps/io/image_file.hpp"
-#include "host/error.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::ring_reduction_test {

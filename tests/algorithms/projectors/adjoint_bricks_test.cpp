@@ -10,9 +10,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/calibration/self_check.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
-#include "algorithms/tuning/self_check.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

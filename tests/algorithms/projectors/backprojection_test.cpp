@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "algorithms/geometry/turned_views.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -9,7 +9,7 @@
 
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

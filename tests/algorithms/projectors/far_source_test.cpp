@@ -11,7 +11,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

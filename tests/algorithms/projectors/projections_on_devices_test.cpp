@@ -7,7 +7,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "host/device_array.hpp"
+#include "host/volume/device_array.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/split_runs.hpp"
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "algorithms/phantoms/phantoms.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -10,8 +10,8 @@
 
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
-#include "host/error.hpp"
-#include "host/log.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

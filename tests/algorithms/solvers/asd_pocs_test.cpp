@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "algorithms/solvers/os_sart.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"

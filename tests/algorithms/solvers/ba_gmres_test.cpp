@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 

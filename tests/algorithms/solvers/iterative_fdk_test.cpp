@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/fdk/fdk.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/ray_matrix.hpp"
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/real_data.hpp"

@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "algorithms/solvers/best_iterate.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/variant_reference.hpp"
 #include "tests/support/reconstruct_run.hpp"

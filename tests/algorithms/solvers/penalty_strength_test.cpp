@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/reconstruct_run.hpp"
 

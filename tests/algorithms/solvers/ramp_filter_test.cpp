@@ -12,7 +12,7 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"

@@ -19,7 +19,7 @@
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
 #include "algorithms/solvers/spdhg.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"

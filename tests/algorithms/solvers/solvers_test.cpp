@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string>
 
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "tests/reference/solver_reference.hpp"
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"

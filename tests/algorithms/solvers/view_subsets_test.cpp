@@ -12,7 +12,7 @@
 #include "algorithms/solvers/methods.hpp"
 #include "algorithms/solvers/pass_order.hpp"
 #include "algorithms/solvers/ray_weights.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::view_subsets_test {

@@ -16,8 +16,8 @@
 #include <sstream>
 #include <thread>
 
-#include "apps/io/image_file.hpp"
-#include "host/error.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_process.hpp"
 #include "tests/support/command_runner.hpp"

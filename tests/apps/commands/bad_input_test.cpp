@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bad_input_test {

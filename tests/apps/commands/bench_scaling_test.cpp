@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_scaling_test {

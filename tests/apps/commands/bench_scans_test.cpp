@@ -10,7 +10,7 @@
 
 #include "algorithms/projectors/adjoint_bricks.hpp"
 #include "benchmarks/harness/bench_projection.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_scans_test {

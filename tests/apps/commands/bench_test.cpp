@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "algorithms/calibration/denoise_loop.hpp"
+#include "algorithms/calibration/denoise_phantom.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "algorithms/tuning/denoise_loop.hpp"
-#include "algorithms/tuning/denoise_phantom.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/support/command_runner.hpp"
 

@@ -9,11 +9,11 @@
 #include <numeric>
 #include <random>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/validators.hpp"
-#include "host/device.hpp"
-#include "host/error.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 

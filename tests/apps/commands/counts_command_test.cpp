@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::counts_command_test {

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 

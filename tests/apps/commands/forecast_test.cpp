@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/noise_volumes.hpp"
 

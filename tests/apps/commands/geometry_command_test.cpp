@@ -9,9 +9,9 @@
 
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/drawing/geometry_drawing.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/job.hpp"
 #include "tests/support/command_runner.hpp"
 

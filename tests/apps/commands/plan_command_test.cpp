@@ -9,7 +9,7 @@
 #include <regex>
 #include <thread>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/progress.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/noise_volumes.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 

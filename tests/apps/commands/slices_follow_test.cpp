@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "apps/io/image_file.hpp"
-#include "host/interrupt.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/system/interrupt.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::slices_follow_test {

@@ -10,8 +10,8 @@
 
 #include "algorithms/fdk/half_scan.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
-#include "apps/io/image_file.hpp"
-#include "host/error.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

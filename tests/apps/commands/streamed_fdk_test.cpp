@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::streamed_fdk_test {

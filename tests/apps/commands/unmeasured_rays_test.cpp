@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::unmeasured_rays_test {

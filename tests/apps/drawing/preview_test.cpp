@@ -12,7 +12,7 @@
 #include <limits>
 #include <sstream>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::preview_test {
 namespace {

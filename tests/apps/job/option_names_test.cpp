@@ -18,12 +18,12 @@
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/geometry/geometry_text.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/common_options.hpp"
-#include "host/error.hpp"
-#include "host/finite_source.hpp"
-#include "host/scratch_folder.hpp"
-#include "host/select_devices.hpp"
+#include "host/opencl/select_devices.hpp"
+#include "host/system/error.hpp"
+#include "host/system/scratch_folder.hpp"
+#include "host/volume/finite_source.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/source_text.hpp"
 
@@ -38,12 +38,12 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-// What stands between backticks in the literals of sources below apps/, and in the library that apps/io is.
+// What stands between backticks in the literals of sources below apps/, and in the library that apps/images is.
 std::map<std::string, std::string> names_in_sources() {
   const fs::path root = HALOCLINE_SOURCE_DIR;
   static const std::regex quoted("`([^`]*)`");
   std::map<std::string, std::string> result;
-  for (const char* folder : {"cl", "host", "scheduling", "algorithms", "apps/io", "benchmarks/harness"})
+  for (const char* folder : {"cl", "host", "scheduling", "algorithms", "apps/images", "benchmarks/harness"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const auto extension = entry.path().extension();
       if (extension != ".cpp" && extension != ".hpp") continue;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::nikon_scan_test {

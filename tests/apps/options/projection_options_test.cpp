@@ -10,8 +10,8 @@
 #include "algorithms/fdk/half_scan.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "algorithms/preprocessing/projection_part.hpp"
-#include "apps/io/image_file.hpp"
-#include "host/cutout.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/volume/cutout.hpp"
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 

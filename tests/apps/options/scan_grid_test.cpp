@@ -11,7 +11,7 @@
 #include "algorithms/geometry/default_volume.hpp"
 #include "algorithms/geometry/geometry_vendor.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
-#include "apps/io/image_file.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "tests/support/command_runner.hpp"
 

@@ -11,8 +11,8 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "tests/support/split_runs.hpp"
 
 namespace halocline::cancellation_test {

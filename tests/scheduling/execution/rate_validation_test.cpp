@@ -10,8 +10,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "apps/io/image_file.hpp"
-#include "host/program_cache.hpp"
+#include "apps/images/image_file.hpp"
+#include "host/opencl/program_cache.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/tv_reference.hpp"

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "algorithms/denoisers/registry.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline::region_stream_test {

@@ -12,8 +12,8 @@
 
 #include "algorithms/denoisers/pdu.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "host/error.hpp"
-#include "host/interrupt.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "algorithms/denoisers/registry.hpp"
-#include "host/device.hpp"
+#include "host/opencl/device.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 

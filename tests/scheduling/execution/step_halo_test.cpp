@@ -7,7 +7,7 @@
 
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/visits.hpp"

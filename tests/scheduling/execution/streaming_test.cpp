@@ -10,9 +10,9 @@
 
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/support/volume_sample.hpp"
-#include "host/device.hpp"
-#include "host/error.hpp"
-#include "host/typed_volume.hpp"
+#include "host/opencl/device.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/typed_volume.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::streaming_test {

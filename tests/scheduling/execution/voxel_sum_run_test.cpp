@@ -15,7 +15,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/output_store.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/execution/slab_queue.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/host_memory.hpp"
 #include "scheduling/planning/machine.hpp"

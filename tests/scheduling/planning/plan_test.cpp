@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/skew.hpp"
 
 namespace halocline::plan_test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::staying_test {
 namespace {

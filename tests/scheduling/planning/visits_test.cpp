@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "host/error.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/program_plan.hpp"
 
 namespace halocline::visits_test {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/device_info.hpp"
-#include "host/error.hpp"
+#include "host/opencl/device_info.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline::rates_test {
 namespace {

@@ -1,0 +1,425 @@
+#include "algorithms/calibration/denoise_loop.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "algorithms/calibration/denoise_phantom.hpp"
+#include "algorithms/denoisers/frame_stack.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "scheduling/execution/program_run.hpp"
+#include "scheduling/planning/program_plan.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double noise = 0.1, lambda = 1.0 / 15;
+constexpr int most_iterations = 1000;        // to a gap
+constexpr int endless_iterations = 1 << 18;  // of a rate
+constexpr std::size_t smallest_size = 8;     // that a missing `size` may come to
+const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
+constexpr std::size_t frames = 8;  // of pdu4d
+const std::vector<std::string> benched_methods{"pdu", "spdu", "tvgd", "pdu4d"};
+
+bool descends(const BenchForm& form) {
+  return form.method == "tvgd";
+}
+
+// In the order in which they are measured.
+std::vector<BenchForm> forms_of(const std::string& method) {
+  if (method == "tvgd") return descents;
+  if (method == "pdu4d") return {{method, {}}};
+  std::vector<BenchForm> forms{{method, {}}};
+  for (const int stages : {1, 2, 3, 4})
+    for (const int bits : {32, 16, 8}) forms.push_back({method, {stages, bits}});
+  for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
+    forms.push_back({method, {}, false, false, schedule});
+  Regulariser huber, anisotropic, non_negative, guided;
+  huber.variation = Variation::huber;
+  huber.huber_delta = noise / 2;
+  anisotropic.variation = Variation::anisotropic;
+  non_negative.minimum = 0;
+  guided.guided = true;
+  guided.reference_eta = noise;
+  for (const auto& regulariser : {huber, anisotropic, non_negative, guided})
+    forms.push_back({method, {}, false, false, Schedule::standard, regulariser});
+  return forms;
+}
+
+// A pass of four iterations is slower than one of three wherever it was measured; what is not plain is slower than what
+// is, and not what most runs do.
+bool usual(const BenchForm& form) {
+  return form.fused.stages <= 3 && (form.plain() || descends(form) || form.method == "pdu4d");
+}
+
+// Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
+Grid grid_of(const BenchForm& form, std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  if (form.method != "pdu4d") return grid;
+  const std::size_t half = std::max<std::size_t>(1, n / 2);
+  grid.size = {half, half, half};
+  return stacked_grid(grid, frames);
+}
+
+MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
+  MethodParameters parameters;
+  parameters.size = grid_of(form, n).size;
+  parameters.iterations = iterations;
+  parameters.lambda = lambda;
+  parameters.gap = gap;
+  parameters.fused = form.fused;
+  parameters.step = 0.01 * noise;
+  parameters.epsilon = 0.05 * noise;
+  if (form.adaptive) parameters.adaptive_delta = 5 * noise;
+  parameters.statistical = form.statistical;
+  parameters.schedule = form.schedule;
+  parameters.regulariser = form.regulariser;
+  parameters.time = {1, form.method == "pdu4d" ? parameters.size[0] : 1};
+  return parameters;
+}
+
+Requirements requirements_of(const BenchForm& form, std::size_t n) {
+  return planned_requirements(make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program());
+}
+
+// Bytes on the device in one slab; nothing if it does not fit.
+std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
+  const auto plan = resident_plan(device, requirements_of(form, n));
+  return plan ? std::optional(plan->slabs[0].bytes) : std::nullopt;
+}
+
+std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
+  for (const auto& method : options.methods)
+    if (std::find(benched_methods.begin(), benched_methods.end(), method) == benched_methods.end())
+      throw InputError(fmt::format("`methods` is \"{}\"; the bench has: {}", method, fmt::join(benched_methods, ", ")));
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  const bool all = has(options.forms, "all");
+  std::vector<BenchForm> wanted;
+  std::vector<std::string> names;  // of the forms that the methods have
+  for (const auto& method : benched_methods) {
+    if (!options.methods.empty() && !has(options.methods, method)) continue;
+    std::vector<std::string> own;
+    bool chosen = false;
+    for (const auto& form : forms_of(method)) {
+      own.push_back(form_name(form));
+      if (!has(names, own.back())) names.push_back(own.back());
+      if (!all && !(options.forms.empty() ? usual(form) : has(options.forms, own.back()))) continue;
+      wanted.push_back(form);
+      chosen = true;
+    }
+    if (!chosen && !options.methods.empty())
+      throw InputError(fmt::format("`forms` {}: {} has none of them; it has {}, or leave it out of `methods`",
+                                   fmt::join(options.forms, ","), method, fmt::join(own, ", ")));
+  }
+  for (const auto& name : options.forms)
+    if (name != "all" && !has(names, name))
+      throw InputError(fmt::format("`forms` has \"{}\"; expected all or some of: {}", name, fmt::join(names, ", ")));
+  return wanted;
+}
+
+// The phantom with what the method takes besides it.
+struct Inputs {
+  std::size_t n;
+  Volume f, w, reference;
+  float largest_weight = 1;
+  std::map<std::string, const Volume*> named;
+
+  Inputs(const BenchForm& form, std::size_t edge) : n(edge) {
+    if (form.weighted()) {
+      w = ramp_weights(n);
+      largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
+      named["w"] = &w;
+    }
+    const Grid grid = grid_of(form, n);
+    if (form.method == "pdu4d") {
+      f = Volume(grid);
+      for (std::size_t k = 0; k < frames; ++k) put_frame(f, k, denoise_phantom(grid.size[0], noise, k + 1));
+    } else {
+      f = denoise_phantom(n, noise, 1, form.weighted() ? &w : nullptr);
+    }
+    named["f"] = &f;
+    if (form.regulariser.guided) named["reference"] = &(reference = denoise_phantom(n, 0));
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  MethodParameters parameters(const BenchForm& form, int iterations, double gap) const {
+    MethodParameters result = parameters_for(form, n, iterations, gap);
+    result.largest_weight = largest_weight;
+    return result;
+  }
+};
+
+// To a gap: it solves its problem in this form alone. tvgd has no dual, and no gap.
+bool takes_own_time(const BenchForm& form) {
+  return !form.plain() && !descends(form);
+}
+
+// Stored duals end at a relative gap of some 1e-6 (16 bits) and 3e-4 (8 bits), and are slow before.
+bool fine_enough(const FusedForm& form, double gap) {
+  return form.dual_bits == 32 || gap >= (form.dual_bits == 16 ? 1e-4 : 1e-2);
+}
+
+double copy_beside(const Device& device, std::size_t n) {
+  return copy_bandwidth(device, n * n * n * sizeof(float));
+}
+
+// Voxel-iterations a second.
+double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
+  DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
+  const double best = best_seconds(
+      loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
+  return static_cast<double>(inputs.f.grid.count()) * loop.together() / best;
+}
+
+TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
+  constexpr int most_runs = 3;
+  const auto parameters = inputs.parameters(form, most_iterations, gap);
+  TimeToGap result{form, gap};
+  {
+    DenoiseLoop loop(device, form, parameters, inputs.named);
+    IterationRecord last;
+    const auto run = [&] {
+      check_interrupt();
+      return seconds_of(loop.slab(), [&] { last = loop.run(); });
+    };
+    loop.warm_up();
+    double spent = result.seconds_on_device = run();
+    for (int n = 1; n < most_runs && spent < seconds; ++n) {
+      const double now = run();
+      spent += now;
+      result.seconds_on_device = std::min(result.seconds_on_device, now);
+    }
+    result.reached = last.relative_gap;
+    result.iterations = last.iteration;
+  }
+  double spent = 0;
+  for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
+    const auto method = make_denoiser(form.method, parameters);
+    const auto ran = run_program(method->program(), inputs.named, inputs.f.grid, {device});
+    spent += ran.seconds;
+    result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string form_name(const BenchForm& form) {
+  if (descends(form)) return form.adaptive ? "adaptive" : form.statistical ? "statistical" : "descent";
+  if (form.method == "pdu4d") return "frames";
+  if (form.schedule != Schedule::standard) return schedule_name(form.schedule);
+  if (form.regulariser.guided) return "reference";
+  if (form.regulariser.boxed()) return "non-negative";
+  if (form.regulariser.variation != Variation::isotropic) return variation_name(form.regulariser.variation);
+  return fused_form_name(form.fused);
+}
+
+// Bytes. pdu and spdu: fused_bytes(). tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
+// g, which a third kernel adds to u. Its variants read f for the sums, too, and statistical w wherever they compute g.
+//
+// Flops, from the formulas in cl/pdu.cl, cl/spdu.cl, cl/pdu_fused.cl and cl/tvgd.cl:
+//   dual    3 differences, 3 fma, the norm 5, root, lambda times it, min, 3 products                              = 20
+//   primal  3 differences, a product and 2 fma for the divergence; f - u; their sum; fma with theta               = 12
+//   spdu    2 max, a sum, a quotient, 3 products for the dual's step; w times the divergence is an fma for a sum  = +8
+//   other schedules: the dual's step is one for all voxels, so that w is read for the primal step alone. chambolle-pock
+//           writes ubar, too: a difference and an fma for it (3), with weights a sum and a quotient for the step (2)
+//   other regularisers (cl/pdu_variant.cl), in place. D u is multiplied by 1 / h first (3), with weights the step by
+//           s in one product (6 instead of 8). anisotropic: 6 min and max instead of the norm's 5, the root and 5 more;
+//           huber: fma, quotient, 3 products (6); non-negative: min and max (2); reference: P once a kernel, which
+//           reads the reference: 3 differences, 3 products, two products of vectors (10), 1 +, gamma *, a quotient, 3
+//           fma                                                                                                   = 25
+//   pdu4d   dual with 4 differences, 4 fma, the norm 7, root, lambda times it, min, 4 products; primal with another
+//           difference and fma                                                                               = 26 + 15
+//   stored  a product for lambda / unit, 3 additions, then 3 differences and 3 products back                      = +10
+//           of every iteration, and 6 to read the dual, once a pass
+//   tvgd    3 differences and 3 products for B u, 3 fma, root, 3 products for p; 4 differences or products and 3 fma
+//           for g; the sum of squares 2 or the step 2. On GPUs both kernels compute g. Adaptive: along each axis a
+//           quotient, its square, the exponential and a product; statistical: a root and a product
+// What tiles and marches compute once more than the formulas need is not counted: it is the kernels' own cost.
+IterationCost iteration_cost(const BenchForm& form, bool cpu) {
+  if (descends(form)) {
+    const double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6 + (form.adaptive ? 12 : 0) + (form.statistical ? 2 : 0);
+    const double times = cpu ? 1 : 2;  // that g is computed
+    const double more = (form.adaptive || form.statistical ? 4 : 0) + (form.statistical ? 4 * times : 0);
+    return {(cpu ? 20 : 12) + more, times * gradient + 4};
+  }
+  const bool weighted = form.weighted();
+  if (form.method == "pdu4d") return {68, 26 + 15};
+  const double in_place = fused_bytes(weighted, {});
+  if (form.schedule != Schedule::standard) {
+    const bool extrapolated = form.schedule == Schedule::chambolle_pock;
+    return {in_place + (extrapolated ? 4 : 0) - (weighted ? 4 : 0),
+            20.0 + 12 + (weighted ? 1 : 0) + (extrapolated ? (weighted ? 5 : 3) : 0)};
+  }
+  if (!form.regulariser.plain()) {
+    const auto& regulariser = form.regulariser;
+    const double projection = regulariser.variation == Variation::anisotropic ? 6
+                              : regulariser.variation == Variation::huber     ? 11 + 6
+                                                                              : 11;
+    return {in_place + (regulariser.guided ? 8 : 0), 3 + 3 + 6 + projection + 12 + (weighted ? 6 : 0) +
+                                                         (regulariser.boxed() ? 2 : 0) +
+                                                         (regulariser.guided ? 2 * 25 : 0)};
+  }
+  const double flops = 20 + 12 + (weighted ? 8 : 0);
+  const bool stored = form.fused.dual_bits != 32;
+  return {fused_bytes(weighted, form.fused), flops + (stored ? 10 + 6.0 / form.fused.stages : 0)};
+}
+
+DenoiseLoop::DenoiseLoop(const Device& device, const BenchForm& form, MethodParameters parameters,
+                         const std::map<std::string, const Volume*>& inputs)
+    : method_(make_denoiser(form.method, parameters)),
+      slab_(device, whole_plan(method_->requirements()), 0),
+      iterations_(parameters.iterations) {
+  for (const auto& [name, volume] : inputs) slab_.upload(name, slab_.extended(), MemorySource(*volume));
+  waits_ = method_->requirements().reduction_every_iteration;
+  method_->begin();
+  method_->start(slab_);
+  if (waits_) reduce();
+  slab_.wait();
+}
+
+void DenoiseLoop::iterate(int count) {
+  for (int n = 0; n < count; n += together()) {
+    if (done_ + together() > iterations_) done_ = 0;
+    method_->iterate_together(slab_, done_, together(), slab_.interior());
+    done_ += together();
+    if (waits_) reduce();
+  }
+}
+
+void DenoiseLoop::warm_up() {
+  for (int count = 1; count <= together(); ++count) method_->iterate_together(slab_, 0, count, slab_.interior());
+  reduce();
+  slab_.wait();
+}
+
+void DenoiseLoop::reduce() {
+  method_->reduce(slab_, done_, slab_.interior());
+  if (const DeviceSteering* steering = method_->on_device(); steering != nullptr && steering->window(slab_) > 0)
+    steering->steer(slab_, done_);
+}
+
+IterationRecord DenoiseLoop::run() {
+  const auto need = method_->requirements();
+  const auto sums_array = std::find_if(need.arrays.begin(), need.arrays.end(),
+                                       [](const ArrayNeed& array) { return array.lifetime == Lifetime::sums; });
+  std::vector<double> slices(need.size[2] * sums_array->elements);
+  method_->begin();
+  method_->start(slab_);
+  for (int done = 0; done < iterations_;) {
+    const int due = std::min(iterations_, std::max(done + 1, method_->next_reduction(done)));
+    while (done < due) {
+      const int count = std::min(together(), due - done);
+      method_->iterate_together(slab_, done, count, slab_.interior());
+      done += count;
+    }
+    method_->reduce(slab_, done, slab_.interior());
+    slab_.download(sums_array->name, slab_.interior(), slices.data(), 0);
+    slab_.wait();
+    std::vector<double> sums(sums_array->elements, 0.0);
+    for (std::size_t n = 0; n < slices.size(); ++n) sums[n % sums.size()] += slices[n];
+    if (method_->reduced(done, sums)) break;
+  }
+  return method_->history().back();
+}
+
+DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
+  const auto wanted = wanted_forms(options);
+  if (options.size && (*options.size < 1 || *options.size > most_bench_size))
+    throw InputError({.what = "`size`",
+                      .found = fmt::to_string(*options.size),
+                      .expected = fmt::format("1 to {} voxels along each edge", most_bench_size)});
+  DenoiseBenchPlan plan;
+  plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
+  const auto all_fit = [&] {
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.size).has_value(); });
+  };
+  while (!options.size && plan.size > smallest_size && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
+  for (const auto& form : wanted) {
+    const std::string name = form.method + " " + form_name(form);
+    if (form.fused.stages > 0 && !has_fused_tile(device.info(), form.fused.stages, plan.size)) {
+      plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
+      continue;
+    }
+    const auto bytes = whole_bytes(device, form, plan.size);
+    if (!bytes) {
+      plan.left_out.push_back(fmt::format("{}: does not fit the device's memory as one slab", name));
+      continue;
+    }
+    plan.forms.push_back(form);
+    plan.bytes = std::max(plan.bytes, *bytes);
+  }
+  if (plan.forms.empty())
+    throw PlanError(
+        fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
+                    "smaller `size`, more `device_memory`, or other `forms`.",
+                    device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
+  return plan;
+}
+
+DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& options, const Progress& progress) {
+  DenoiseBench result;
+  result.device = device.info();
+  result.plan = plan_denoise_bench(device, options);
+  const std::size_t n = result.plan.size;
+  double done = 0, total = 0;
+  std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
+  for (const auto& form : result.plan.forms)
+    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  for (const auto& [key, forms] : by_inputs) {
+    const bool plain = std::any_of(forms.begin(), forms.end(), [](const BenchForm& form) { return form.plain(); });
+    const auto own = std::count_if(forms.begin(), forms.end(), takes_own_time);
+    total +=
+        static_cast<double>(forms.size() + (static_cast<std::size_t>(own) + (plain ? 1 : 0)) * options.gaps.size());
+  }
+  const auto tell = [&](const std::string& note) {
+    check_interrupt();
+    if (progress) progress({"bench", done++, total, note});
+  };
+  for (const auto& [key, forms] : by_inputs) {
+    const std::string& method = forms.front().method;
+    const Inputs inputs(forms.front(), n);
+    std::vector<FormRate> rates;
+    double copy = copy_beside(device, n);
+    for (const auto& form : forms) {
+      tell(method + " " + form_name(form));
+      FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
+      rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
+      // before and after: on a machine with other users neither alone would be what was there for the form
+      const double after = copy_beside(device, n);
+      rate.copy_bandwidth = std::max(copy, after);
+      copy = after;
+      result.copy_bandwidth = std::max(result.copy_bandwidth, rate.copy_bandwidth);
+      rates.push_back(rate);
+    }
+    result.rates.insert(result.rates.end(), rates.begin(), rates.end());
+    const auto time = [&](const BenchForm& form, double gap) {
+      tell(fmt::format("{} {} to a gap of {:g}", method, form_name(form), gap));
+      result.times.push_back(measure_time(device, form, inputs, gap, options.seconds));
+    };
+    for (const double gap : options.gaps) {
+      const FormRate* fastest = nullptr;
+      for (const auto& rate : rates)
+        if (rate.form.plain() && fine_enough(rate.form.fused, gap) &&
+            (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
+          fastest = &rate;
+      if (fastest != nullptr) time(fastest->form, gap);
+    }
+    for (const auto& form : forms)
+      for (const double gap : options.gaps)
+        if (takes_own_time(form)) time(form, gap);
+  }
+  return result;
+}
+
+}  // namespace halocline

@@ -1,0 +1,66 @@
+// Finds the shapes of work-groups and the forms with which a device is fastest, within a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/opencl/tuned_values.hpp"
+#include "scheduling/execution/progress.hpp"
+
+namespace halocline {
+
+/// Kinds of work: "pdu", "spdu" (two kernels an iteration or several iterations a pass; the shapes of those groups are
+/// measured with them), "fdk", "project".
+const std::vector<std::string>& tune_classes();
+
+struct TuneOptions {
+  std::vector<std::string> classes;  ///< empty: all
+  double seconds = 30;               ///< in all, compiling included; what was begun is ended
+  std::size_t size = 0;              ///< voxels along each edge of the test volumes; 0: 320 on GPUs, 96 on CPUs
+};
+
+/// What was measured of one kernel, or one choice ("form of pdu").
+struct TunedItem {
+  std::string tune_class, name;
+  std::string before, after;  ///< group shapes "64 x 4 x 1", forms "in place", "2 iterations a pass"
+  double seconds_before = 0, seconds_after = 0;
+  bool changed() const { return before != after; }
+};
+
+struct TuneResult {
+  Tuning tuning;  ///< what the device had, with what was found
+  std::vector<TunedItem> items;
+  std::vector<std::string> left_out;  ///< classes for which there was no time, or which the device cannot do, and why
+  double seconds = 0;
+};
+
+/// Bytes of host memory that test volumes take, about.
+double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options);
+
+/// Measures on `device`, which afterwards uses what it had before. A shape replaces the default only if it was faster
+/// by more than a thirtieth when the two were measured again in turns, so nothing becomes slower. Throws InputError
+/// that names `classes` or `size`, ClError, Interrupted.
+TuneResult tune(Device device, const TuneOptions& options, const Progress& progress = {});
+
+/// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of
+/// them; nothing if one of them was not tuned for it.
+std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method);
+/// The same; what is not known of a device `trial` finds, once a model, and that is kept. Of each device by itself:
+/// what another one is like says nothing of it.
+int tuned_or_tried_stages(std::span<const Device> devices, const std::string& method,
+                          const std::function<int(const Device&)>& trial);
+/// Keeps it, on disk too.
+void keep_stages(const Device& device, const std::string& method, int stages);
+
+/// Whether the defaults were chosen by measurements on devices like this one.
+bool has_measured_defaults(const DeviceInfo& device);
+
+/// Of `candidates` (seconds of each) the fastest, if it takes less than 29 thirtieths of `standard`.
+std::optional<std::size_t> clearly_fastest(std::span<const double> candidates, double standard);
+
+}  // namespace halocline

@@ -1,0 +1,23 @@
+#include "apps/images/allocate_volume.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "host/system/error.hpp"
+
+namespace halocline {
+
+TypedVolume allocate_volume(const Grid& grid, Component component, const std::string& path, const Scaling& scaling) {
+  check_grid(grid, "'" + path + "'");
+  try {
+    return TypedVolume(grid, component, scaling);
+  } catch (const InputError&) {  // of `scratch`
+    throw;
+  } catch (const std::exception&) {
+    throw InputError(
+        fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
+                    fmt::join(grid.size, " x ")));
+  }
+}
+
+}  // namespace halocline

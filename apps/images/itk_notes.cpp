@@ -1,0 +1,153 @@
+#include "apps/images/itk_notes.hpp"
+
+#include <fmt/format.h>
+#include <itkImageIOBase.h>
+#include <itkMetaDataObject.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "apps/images/itk_nifti_header.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* nifti = "NIfTI";
+constexpr const char* nrrd = "NRRD";
+
+std::string text_of(const itk::ImageIOBase& io, const std::string& key) {
+  std::string value;
+  itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), key, value);
+  return value;
+}
+
+void keep_codes(const itk::ImageIOBase& io, const Grid& grid, HeaderNotes& notes) {
+  const auto header = read_nifti_header(nifti_files(io.GetFileName())[0]);
+  if (!header) return;
+  const NiftiTransform taken = nifti_transform(grid);
+  const auto q = nifti_qform(*header), s = nifti_sform(*header);
+  const bool by_q = q && same_transform(*q, taken), by_s = s && same_transform(*s, taken);
+  if (!by_q && !by_s) return;
+  notes.entries["qform_code"] = fmt::format("{}", by_q ? header->qform_code : header->sform_code);
+  notes.entries["sform_code"] = fmt::format("{}", by_s ? header->sform_code : header->qform_code);
+}
+
+// Fields of a NIfTI-1 header that ITK 5 leaves at their defaults: nifti1.h.
+constexpr std::size_t header_bytes = 348, descrip = 148, descrip_bytes = 80, qform_code = 252, sform_code = 254;
+
+void put_into(const HeaderNotes& notes, std::array<char, header_bytes>& header) {
+  std::int32_t size = 0;
+  std::memcpy(&size, header.data(), sizeof size);
+  if (size != static_cast<std::int32_t>(header_bytes)) return;  // another version
+  for (const auto& [name, at] : {std::pair("qform_code", qform_code), {"sform_code", sform_code}})
+    if (const auto code = notes.entries.find(name); code != notes.entries.end()) {
+      const auto value = static_cast<std::int16_t>(std::strtol(code->second.c_str(), nullptr, 10));
+      std::memcpy(header.data() + at, &value, sizeof value);
+    }
+  if (const auto text = notes.entries.find("descrip"); text != notes.entries.end()) {
+    std::memset(header.data() + descrip, 0, descrip_bytes);
+    std::memcpy(header.data() + descrip, text->second.data(), std::min(text->second.size(), descrip_bytes - 1));
+  }
+}
+
+void finish_plain(const HeaderNotes& notes, const std::string& path) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::array<char, header_bytes> header{};
+  file.read(header.data(), header.size());
+  put_into(notes, header);
+  file.seekp(0);
+  file.write(header.data(), header.size());
+  file.close();
+  if (!file) throw FileError("the header could not be written");
+}
+
+struct Close {
+  void operator()(gzFile file) const { gzclose(file); }
+};
+using GzFile = std::unique_ptr<gzFile_s, Close>;
+
+// A file that goes with it, unless it was renamed.
+struct Passing {
+  std::string path;
+  ~Passing() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+};
+
+// Compressed files are written anew.
+void finish_compressed(const HeaderNotes& notes, const std::string& path) {
+  const Passing other{path + ".gz"};
+  GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.path.c_str(), "wb"));
+  bool good = from && to;
+  std::array<char, header_bytes> header{};
+  good = good && gzread(from.get(), header.data(), header_bytes) == static_cast<int>(header_bytes);
+  put_into(notes, header);
+  good = good && gzwrite(to.get(), header.data(), header_bytes) == static_cast<int>(header_bytes);
+  std::vector<char> piece(1 << 20);
+  for (int got = 1; good && got > 0;) {
+    check_interrupt();
+    got = gzread(from.get(), piece.data(), static_cast<unsigned>(piece.size()));
+    good = got >= 0 && (got == 0 || gzwrite(to.get(), piece.data(), static_cast<unsigned>(got)) == got);
+  }
+  good = (!to || gzclose(to.release()) == Z_OK) && good;
+  std::error_code code;
+  if (good) fs::rename(other.path, path, code);
+  if (!good || code) throw FileError("the header could not be written");
+}
+
+}  // namespace
+
+HeaderNotes read_header_notes(const itk::ImageIOBase& io, const Grid& grid) {
+  HeaderNotes notes;
+  const std::string format = io.GetNameOfClass();
+  if (format == "NiftiImageIO") {
+    notes.format = nifti;
+    for (const char* key : {"descrip", "aux_file"})
+      if (const std::string text = text_of(io, key); !text.empty()) notes.entries[key] = text;
+    keep_codes(io, grid, notes);
+  } else if (format == "NrrdImageIO") {
+    notes.format = nrrd;
+    for (const auto& key : io.GetMetaDataDictionary().GetKeys())
+      if (key == "NRRD_content" || !(key.starts_with("NRRD_") || key.starts_with("ITK_")))
+        notes.entries[key] = text_of(io, key);
+  }
+  return notes;
+}
+
+void give_header_notes(const HeaderNotes& notes, itk::ImageIOBase& io) {
+  const std::string format = io.GetNameOfClass();
+  if (notes.format == nrrd && format == "NrrdImageIO") {
+    for (const auto& [key, text] : notes.entries)
+      itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), key, text);
+  } else if (notes.format == nifti && format == "NiftiImageIO" && notes.entries.contains("aux_file")) {
+    itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "aux_file", notes.entries.at("aux_file"));
+  }
+}
+
+void finish_header_notes(const HeaderNotes& notes, const std::string& path) {
+  const bool compressed = path.ends_with(".gz");
+  if (notes.format != nifti || !(compressed || path.ends_with(".nii"))) return;
+  const auto is = [&](const char* key, const char* text) {
+    const auto found = notes.entries.find(key);
+    return found == notes.entries.end() || found->second == text;
+  };
+  if (is("descrip", "") && is("qform_code", "1") && is("sform_code", "1")) return;  // as ITK writes them
+  compressed ? finish_compressed(notes, path) : finish_plain(notes, path);
+}
+
+}  // namespace halocline

@@ -1,0 +1,278 @@
+#include "apps/images/meta_image.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+#include "apps/images/atomic_file.hpp"
+#include "apps/images/meta_compressed.hpp"
+#include "apps/images/meta_header.hpp"
+#include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
+#include "host/system/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool swapped(const MetaHeader& header) {
+  return header.msb != host_is_msb && component_bytes(header.storage.component) > 1;
+}
+
+// A file that is read from any place by several threads.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~InputFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  void read(std::uint64_t offset, char* to, std::size_t bytes) const {
+    while (bytes > 0) {
+      const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) throw FileError(fmt::format("reading '{}' failed: the disk or the file changed meanwhile", path_));
+      to += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+// Voxels that lie one after the other in a file.
+class MetaSource : public VolumeSource {
+ public:
+  MetaSource(MetaHeader header, std::uint64_t offset)
+      : header_(std::move(header)), offset_(offset), file_(header_.data_path) {}
+  const Grid& grid() const override { return header_.grid; }
+
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    const auto component = header_.storage.component;
+    const std::size_t bytes = component_bytes(component);
+    // what needs no conversion, or one that keeps the size, is read into its place
+    UninitialisedVector<char> buffer(bytes == sizeof(float) ? 0 : std::min(count, voxels_in_a_piece) * bytes);
+    for (std::size_t done = 0; done < count; done += voxels_in_a_piece) {
+      check_interrupt();
+      const std::size_t now = std::min(voxels_in_a_piece, count - done);
+      char* raw = buffer.empty() ? reinterpret_cast<char*>(to + done) : buffer.data();
+      file_.read(offset_ + (first + done) * bytes, raw, now * bytes);
+      convert_to_float(component, raw, swapped(header_), to + done, now, header_.storage.scaling);
+    }
+  }
+
+ private:
+  MetaHeader header_;
+  std::uint64_t offset_;
+  InputFile file_;
+};
+
+TypedVolume allocate(const MetaHeader& header, const std::string& path) {
+  try {
+    return TypedVolume(header.grid, header.storage.component, header.storage.scaling);
+  } catch (const InputError&) {  // of `scratch`
+    throw;
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    throw InputError(fmt::format(
+        "'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or "
+        "use a larger machine",
+        path, fmt::join(header.grid.size, " x "), header.grid.count() * component_bytes(header.storage.component)));
+  }
+}
+
+std::string name_of_data(const std::string& path) {
+  return fs::path(path).replace_extension(".raw").string();
+}
+
+bool has_own_header(const std::string& path) {
+  const auto extension = fs::path(path).extension();
+  return extension == ".mhd" || extension == ".MHD";
+}
+
+class MetaSink : public ImageSink {
+ public:
+  MetaSink(std::string path, const Grid& grid, const ImageStorage& storage)
+      : path_(std::move(path)), grid_(grid), storage_(storage) {
+    require_room(path_, byte_count());
+  }
+  const Grid& grid() const override { return grid_; }
+  std::size_t changed() const override { return changed_; }
+
+  void reserve() override {
+    if (data_) return;
+    const bool apart = has_own_header(path_);
+    const std::string text = meta_header_text(grid_, storage_, false, "",
+                                              apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
+    data_.emplace(apart ? name_of_data(path_) : path_);
+    if (apart) header_.emplace(path_);
+    offset_ = apart ? 0 : text.size();
+    data_->reserve(offset_ + byte_count());
+    (apart ? *header_ : *data_).write_at(0, text.data(), text.size());
+  }
+
+  // Again: into the same files, all of whose voxels are then written again.
+  void begin() override {
+    reserve();
+    changed_ = written_ = 0;
+  }
+
+  void write(std::size_t first, std::size_t count, float* from) override {
+    const std::size_t bytes = component_bytes(storage_.component);
+    written_ += count;
+    for (std::size_t done = 0; done < count; done += voxels_in_a_piece) {
+      check_interrupt();
+      const std::size_t now = std::min(voxels_in_a_piece, count - done);
+      const std::uint64_t at = offset_ + (first + done) * bytes;
+      if (storage_.component == Component::float32 && storage_.scaling.identity()) {
+        data_->write_at(at, reinterpret_cast<const char*>(from + done), now * bytes);
+        continue;
+      }
+      UninitialisedVector<char> stored(now * bytes);
+      changed_ += convert_from_float(storage_.component, from + done, stored.data(), now, storage_.scaling);
+      data_->write_at(at, stored.data(), now * bytes);
+    }
+  }
+
+  void commit() override {
+    if (written_ != grid_.count())
+      throw std::logic_error(
+          fmt::format("{} of {} voxels of '{}' were written", written_.load(), grid_.count(), path_));
+    data_->sync();  // both are whole on the disk before either is renamed
+    if (header_) header_->sync();
+    data_->commit();
+    if (header_) header_->commit();
+  }
+
+ private:
+  std::uint64_t byte_count() const { return std::uint64_t{grid_.count()} * component_bytes(storage_.component); }
+
+  std::string path_;
+  Grid grid_;
+  ImageStorage storage_;
+  std::optional<TemporaryFile> data_, header_;  // header_: if it is a file of its own
+  std::uint64_t offset_ = 0;
+  std::atomic<std::size_t> changed_{0}, written_{0};
+};
+
+void write_compressed(const Volume& volume, const std::string& path) {
+  const char* voxels = reinterpret_cast<const char*>(volume.voxels.data());
+  const std::size_t voxel_bytes = volume.voxels.size() * sizeof(float);
+  const auto header_text = [&](const std::string& bytes, const std::string& data_file) {
+    return meta_header_text(volume.grid, {}, true, bytes, data_file);
+  };
+  if (!has_own_header(path))
+    return write_file_atomically(path, [&](std::ostream& out) {
+      // The size is known only afterwards: a field of fixed width is filled in then.
+      out << header_text(fmt::format("{:>20}", 0), "LOCAL");
+      const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, out);
+      out.seekp(0);
+      out << header_text(fmt::format("{:>20}", bytes), "LOCAL");
+    });
+  const fs::path data_path = fs::path(path).replace_extension(".zraw");
+  TemporaryFile data(data_path.string()), header(path);
+  const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, data.stream());
+  header.stream() << header_text(fmt::format("{}", bytes), data_path.filename().string());
+  data.sync();
+  header.sync();
+  data.commit();
+  header.commit();
+}
+
+}  // namespace
+
+ImageInfo read_meta_image_info(const std::string& path) {
+  const MetaHeader header = read_meta_header(path);
+  return {header.grid, component_name(header.storage.component), "MetaImage", header.storage.scaling};
+}
+
+std::string meta_image_data_path(const std::string& path) {
+  return read_meta_header(path).data_path;
+}
+
+std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
+  const MetaHeader header = read_meta_header(path);
+  std::error_code code;
+  if (!header.local && fs::status(header.data_path, code).type() == fs::file_type::not_found)
+    throw InputError(fmt::format("MetaImage '{}': its data file '{}' is missing; keep the two files together", path,
+                                 header.data_path));
+  check_input_file(header.data_path, fmt::format("MetaImage '{}': its data file '{}'", path, header.data_path));
+  const std::uint64_t file_bytes = fs::file_size(header.data_path);
+  const std::string type = component_name(header.storage.component);
+  const std::uint64_t expected = std::uint64_t{header.grid.count()} * component_bytes(header.storage.component);
+  const std::string what = fmt::format("{} of {}", fmt::join(header.grid.size, " x "), type);
+  std::uint64_t offset = header.data_offset;
+  if (header.header_size > 0) offset = static_cast<std::uint64_t>(header.header_size);
+  if (header.header_size == -1 && !header.compressed) {
+    if (file_bytes < header.data_offset + expected)
+      throw InputError(fmt::format("'{}' is truncated: found {} bytes of voxels, expected {} ({})", header.data_path,
+                                   file_bytes - std::min(file_bytes, header.data_offset), expected, what));
+    offset = file_bytes - expected;
+  }
+  const std::uint64_t found = file_bytes - std::min(file_bytes, offset);
+
+  if (!header.compressed) {
+    if (found < expected)
+      throw InputError(fmt::format("'{}' is truncated: found {} bytes of voxels, expected {} ({})", header.data_path,
+                                   found, expected, what));
+    if (found > expected && header.header_size == 0)
+      throw InputError(
+          fmt::format("'{}' is too long: found {} bytes of voxels, expected {} ({}); correct DimSize or "
+                      "ElementType, or give the HeaderSize (-1: the voxels are the last bytes)",
+                      header.data_path, found, expected, what));
+    return std::make_unique<MetaSource>(header, offset);
+  }
+
+  const std::uint64_t compressed = header.compressed_bytes.value_or(found);
+  if (compressed > found)
+    throw InputError(
+        fmt::format("'{}' is truncated: found {} bytes of compressed data, expected {} (CompressedDataSize)",
+                    header.data_path, found, compressed));
+  // deflate cannot gain more than a factor of 1032: refuse an absurd DimSize before memory is asked for
+  if (expected / 1040 > compressed + 64)
+    throw InputError(
+        fmt::format("'{}' is truncated or its header is wrong: {} bytes of compressed data cannot hold {} bytes "
+                    "({})",
+                    header.data_path, compressed, expected, what));
+  TypedVolume volume = allocate(header, path);
+  std::ifstream in(header.data_path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(offset));
+  read_inflated(in, compressed, header.data_path, reinterpret_cast<char*>(volume.bytes()), volume.byte_count());
+  if (swapped(header)) swap_bytes(volume.component, volume.bytes(), volume.grid.count());
+  return std::make_unique<TypedSource>(std::move(volume));
+}
+
+Volume read_meta_image(const std::string& path) {
+  const auto source = open_meta_image(path);
+  if (auto* typed = dynamic_cast<TypedSource*>(source.get())) return to_volume(typed->take());
+  return read_volume(*source);
+}
+
+std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
+  return std::make_unique<MetaSink>(path, grid, storage);
+}
+
+void write_meta_image(const Volume& volume, const std::string& path, bool compressed) {
+  if (compressed) return write_compressed(volume, path);
+  const auto sink = create_meta_image(path, volume.grid);
+  sink->begin();
+  copy_voxels(MemorySource(volume), *sink);
+  sink->commit();
+}
+
+}  // namespace halocline

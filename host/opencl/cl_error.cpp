@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include "host/opencl/opencl.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+
+namespace halocline {
+
+const char* cl_error_name(int code) {
+  switch (code) {
+#define HALOCLINE_NAME(name) \
+  case name:                 \
+    return #name;
+    HALOCLINE_NAME(CL_SUCCESS)
+    HALOCLINE_NAME(CL_DEVICE_NOT_FOUND)
+    HALOCLINE_NAME(CL_DEVICE_NOT_AVAILABLE)
+    HALOCLINE_NAME(CL_COMPILER_NOT_AVAILABLE)
+    HALOCLINE_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE)
+    HALOCLINE_NAME(CL_OUT_OF_RESOURCES)
+    HALOCLINE_NAME(CL_OUT_OF_HOST_MEMORY)
+    HALOCLINE_NAME(CL_PROFILING_INFO_NOT_AVAILABLE)
+    HALOCLINE_NAME(CL_MEM_COPY_OVERLAP)
+    HALOCLINE_NAME(CL_IMAGE_FORMAT_MISMATCH)
+    HALOCLINE_NAME(CL_IMAGE_FORMAT_NOT_SUPPORTED)
+    HALOCLINE_NAME(CL_BUILD_PROGRAM_FAILURE)
+    HALOCLINE_NAME(CL_MAP_FAILURE)
+    HALOCLINE_NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+    HALOCLINE_NAME(CL_DEVICE_PARTITION_FAILED)
+    HALOCLINE_NAME(CL_INVALID_VALUE)
+    HALOCLINE_NAME(CL_INVALID_DEVICE)
+    HALOCLINE_NAME(CL_INVALID_CONTEXT)
+    HALOCLINE_NAME(CL_INVALID_QUEUE_PROPERTIES)
+    HALOCLINE_NAME(CL_INVALID_COMMAND_QUEUE)
+    HALOCLINE_NAME(CL_INVALID_MEM_OBJECT)
+    HALOCLINE_NAME(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)
+    HALOCLINE_NAME(CL_INVALID_IMAGE_SIZE)
+    HALOCLINE_NAME(CL_INVALID_BINARY)
+    HALOCLINE_NAME(CL_INVALID_BUILD_OPTIONS)
+    HALOCLINE_NAME(CL_INVALID_PROGRAM)
+    HALOCLINE_NAME(CL_INVALID_PROGRAM_EXECUTABLE)
+    HALOCLINE_NAME(CL_INVALID_KERNEL_NAME)
+    HALOCLINE_NAME(CL_INVALID_KERNEL)
+    HALOCLINE_NAME(CL_INVALID_ARG_INDEX)
+    HALOCLINE_NAME(CL_INVALID_ARG_VALUE)
+    HALOCLINE_NAME(CL_INVALID_ARG_SIZE)
+    HALOCLINE_NAME(CL_INVALID_KERNEL_ARGS)
+    HALOCLINE_NAME(CL_INVALID_WORK_DIMENSION)
+    HALOCLINE_NAME(CL_INVALID_WORK_GROUP_SIZE)
+    HALOCLINE_NAME(CL_INVALID_WORK_ITEM_SIZE)
+    HALOCLINE_NAME(CL_INVALID_GLOBAL_OFFSET)
+    HALOCLINE_NAME(CL_INVALID_EVENT_WAIT_LIST)
+    HALOCLINE_NAME(CL_INVALID_EVENT)
+    HALOCLINE_NAME(CL_INVALID_OPERATION)
+    HALOCLINE_NAME(CL_INVALID_BUFFER_SIZE)
+    HALOCLINE_NAME(CL_INVALID_GLOBAL_WORK_SIZE)
+    HALOCLINE_NAME(CL_INVALID_DEVICE_PARTITION_COUNT)
+#undef HALOCLINE_NAME
+    case -1001:
+      return "CL_PLATFORM_NOT_FOUND_KHR";
+    default:
+      return "an unknown OpenCL error";
+  }
+}
+
+void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device) {
+  check_interrupt();  // a driver's compiler that is a process of its own ends with Ctrl-C, and the call fails
+  throw ClError(fmt::format("{} ({}) from {}{}{} on {}", cl_error_name(code), code, call, detail.empty() ? "" : ": ",
+                            detail, device),
+                code, device);
+}
+
+bool is_out_of_memory(const ClError& error) {
+  return error.code() == CL_MEM_OBJECT_ALLOCATION_FAILURE || error.code() == CL_OUT_OF_RESOURCES ||
+         error.code() == CL_OUT_OF_HOST_MEMORY;
+}
+
+bool exceeds_group_limits(const ClError& error) {
+  return error.code() == CL_INVALID_WORK_GROUP_SIZE || error.code() == CL_INVALID_WORK_ITEM_SIZE;
+}
+
+}  // namespace halocline

@@ -1,0 +1,64 @@
+#include "host/opencl/fft.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "host/opencl/fft_plan.hpp"
+#include "host/system/captured_stderr.hpp"
+
+namespace halocline {
+
+FftKernels::FftKernels() : setup_(clfft_setup()) {}
+
+std::size_t fft_length(std::size_t n) {
+  return std::bit_ceil(std::max<std::size_t>(n, 1));
+}
+
+struct Fft::Plan {
+  Device device;
+  std::size_t length, batch;
+  std::unique_ptr<FftPlan> transforms;
+
+  Event transform(bool inverse, const Buffer& data, std::span<const Event> waits) {
+    if (data.bytes() < 8 * length * batch)
+      throw std::logic_error(fmt::format("fft: array {} is too small", data.name()));
+    return make_event(*device.state(), transforms->transform(inverse, data, wait_list(waits, Queue::compute)),
+                      Queue::compute, inverse ? "fft inverse" : "fft forward", 0);
+  }
+};
+
+namespace {
+
+std::unique_ptr<FftPlan> plan_of(FftLibrary library, const Device& device, std::size_t length, std::size_t batch) {
+  const CapturedStderr captured("OpenCL compiler");
+  return library == FftLibrary::clfft ? clfft_plan(device, length, batch) : vkfft_plan(device, length, batch);
+}
+
+}  // namespace
+
+Fft::Fft(Device device, std::size_t length, std::size_t batch) {
+  auto transforms = plan_of(fft_library(device), device, length, batch);
+  plan_ = std::make_unique<Plan>(std::move(device), length, batch, std::move(transforms));
+}
+
+Fft::~Fft() = default;
+Fft::Fft(Fft&&) noexcept = default;
+Fft& Fft::operator=(Fft&&) noexcept = default;
+std::size_t Fft::length() const {
+  return plan_->length;
+}
+std::size_t Fft::batch() const {
+  return plan_->batch;
+}
+
+Event Fft::forward(const Buffer& data, std::span<const Event> waits) {
+  return plan_->transform(false, data, waits);
+}
+
+Event Fft::inverse(const Buffer& data, std::span<const Event> waits) {
+  return plan_->transform(true, data, waits);
+}
+
+}  // namespace halocline

@@ -1,0 +1,27 @@
+// The arguments that a compiled kernel takes, for texts of users.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/opencl/device.hpp"
+
+namespace halocline {
+
+struct DeclaredArgument {
+  std::string name, type;    ///< as in "weight", "float" or "float*"
+  bool global, is_constant;  ///< __global, const: of pointers
+};
+
+struct DeclaredArguments {
+  std::size_t count = 0;
+  std::vector<DeclaredArgument> list;  ///< empty where the driver does not tell
+};
+
+/// Option of a KernelSpec without which many drivers tell the number alone.
+inline constexpr const char* with_argument_names = "-cl-kernel-arg-info";
+
+/// Compiles the kernel, or loads it. Throws BuildError with log, options and source, ClError.
+DeclaredArguments declared_arguments(Device& device, const KernelSpec& spec);
+
+}  // namespace halocline

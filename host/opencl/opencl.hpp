@@ -1,0 +1,107 @@
+// OpenCL's C++ header, included by host/*.cpp alone.
+#pragma once
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+#endif
+#include <CL/opencl.hpp>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/opencl/device.hpp"
+#include "host/opencl/fft_library.hpp"
+#include "host/opencl/program_cache.hpp"
+#include "host/opencl/quirks.hpp"
+#include "host/opencl/tuned_values.hpp"
+#include "host/opencl/work_groups.hpp"
+
+namespace halocline {
+
+/// CL_SUCCESS, CL_OUT_OF_RESOURCES, ... by name.
+const char* cl_error_name(int code);
+
+/// Throws ClError with the code's name, `call`, `detail` and the device's name.
+[[noreturn]] void throw_cl_error(int code, const std::string& call, const std::string& detail,
+                                 const std::string& device);
+
+struct CompiledKernel {
+  cl::Kernel kernel;
+  GroupLimits groups;
+};
+
+/// The handles of one open device.
+struct DeviceState : std::enable_shared_from_this<DeviceState> {
+  DeviceInfo info;
+  Quirks quirks;
+  cl::Device device;
+  GroupLimits groups;
+  cl::Context context;
+  cl::CommandQueue queues[3];  // by Queue
+  std::unique_ptr<MemoryLedger> ledger;
+  ProgramCache cache;
+  std::mutex launch_mutex;                        // of the next four: arguments stay with a kernel until it is launched
+  std::map<std::string, cl::Program> programs;    // by file and options
+  std::map<std::string, CompiledKernel> kernels;  // by file, options and kernel
+  std::set<std::string> shaped_kernels;           // launched without a group of their own
+  Tuning tuning;
+  std::mutex fft_mutex;
+  std::optional<FftLibrary> fft_library;  // once it is known
+  std::shared_ptr<Trace> trace;
+  std::atomic<bool> excluded{false};
+  std::mutex running_mutex;
+  std::deque<std::shared_ptr<EventState>> running[3];  // by Queue: commands that have not been seen to end well
+  std::shared_ptr<EventState> seen_failed;             // the last one seen to fail, under the same mutex
+  std::mutex pending_mutex;
+  std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
+  // Page-locked memory that nobody uses at the moment: to lock 16 MiB takes milliseconds.
+  struct IdlePinned {
+    std::size_t bytes;
+    void* handle;
+    std::byte* data;
+  };
+  std::mutex idle_pinned_mutex;
+  std::vector<IdlePinned> idle_pinned;
+  // Device memory of retired buffers. To give memory back and take it anew costs NVIDIA's driver 5 to 20 ms a GiB; a
+  // process that does one job after the other pays it once. Any other size asked for ends it, so it is never in the
+  // way.
+  struct IdleBuffer {
+    std::size_t bytes;
+    void* handle;
+  };
+  bool stages_transfers = false;  // memory of its own, unless HALOCLINE_STAGE_TRANSFERS (for tests) says otherwise
+  bool keeps_buffers = false;     // memory of its own, and HALOCLINE_KEEP_MEMORY is not 0
+  std::mutex idle_buffers_mutex;
+  std::vector<IdleBuffer> idle_buffers;
+
+  ~DeviceState();
+  cl::CommandQueue& queue(Queue which) { return queues[static_cast<int>(which)]; }
+};
+
+struct EventState {
+  cl::Event event;
+  Queue queue = Queue::compute;
+  std::string name, device;
+  std::size_t bytes = 0;
+  std::weak_ptr<DeviceState> owner;
+};
+
+/// Wraps an event that some call on `queue` made, and remembers it for the trace. Throws ClError if an earlier command
+/// of the device has failed while it ran.
+Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes);
+/// The wait list for a command on `queue`: events of the same in-order queue need no entry.
+std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue);
+
+}  // namespace halocline

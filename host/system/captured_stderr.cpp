@@ -1,0 +1,174 @@
+#include "host/system/captured_stderr.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "host/system/log.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr int closed = -1;
+
+constexpr std::array fatal{SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+thread_local const std::string* last_words = nullptr;
+
+// All of it under the mutex, but for what a signal needs: the two descriptors and the actions.
+struct Capture {
+  std::mutex mutex;
+  int users = 0;
+  volatile int kept = closed;      // the file in memory
+  volatile int terminal = closed;  // the standard error output itself, while it is captured
+  off_t told = 0;                  // bytes of `kept`
+  std::array<struct sigaction, fatal.size()> before{};
+};
+
+Capture& capture() {
+  static auto& only = *new Capture;  // alive in the threads of drivers that outlive main()
+  return only;
+}
+
+void write_all(int descriptor, const char* from, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t done = ::write(descriptor, from, bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return;
+    from += done;
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+// Without last words the signal comes again, a fault by itself, to what was there before.
+extern "C" void tell_what_was_kept(int signal) {
+  const auto& c = capture();
+  const int kept = c.kept, terminal = c.terminal;
+  char piece[4096];
+  off_t at = 0;
+  for (ssize_t got; (got = ::pread(kept, piece, sizeof piece, at)) > 0; at += got)
+    write_all(terminal, piece, static_cast<std::size_t>(got));
+  if (last_words != nullptr && !last_words->empty()) {
+    write_all(terminal, last_words->data(), last_words->size());
+    ::_exit(2);
+  }
+  const auto n = static_cast<std::size_t>(std::find(fatal.begin(), fatal.end(), signal) - fatal.begin());
+  ::sigaction(signal, &c.before[n], nullptr);
+  if (signal == SIGABRT) ::raise(signal);
+}
+
+// What failed may be the stack itself, which deeply nested data fill.
+void give_handlers_a_stack() {
+  thread_local std::array<char, 1 << 16> stack;
+  stack_t own{};
+  if (::sigaltstack(nullptr, &own) != 0 || (own.ss_flags & SS_DISABLE) == 0) return;
+  own.ss_sp = stack.data();
+  own.ss_size = stack.size();
+  own.ss_flags = 0;
+  ::sigaltstack(&own, nullptr);
+}
+
+int file_in_memory() {
+#ifdef MFD_CLOEXEC
+  const int file = ::memfd_create("stderr", MFD_CLOEXEC);
+#else
+  std::FILE* temporary = std::tmpfile();
+  const int file = temporary == nullptr ? closed : ::dup(::fileno(temporary));
+  if (temporary != nullptr) std::fclose(temporary);
+#endif
+  if (file >= 0) ::fcntl(file, F_SETFL, O_APPEND);
+  return file;
+}
+
+// Without a standard error output there is nothing to capture.
+void begin(Capture& c) {
+  const int terminal = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (terminal < 0) return;
+  c.kept = file_in_memory();
+  if (c.kept == closed) {
+    ::close(terminal);
+    return;
+  }
+  std::fflush(stderr);
+  c.terminal = terminal;
+  struct sigaction action {};
+  action.sa_handler = tell_what_was_kept;
+  action.sa_flags = SA_ONSTACK;
+  for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &action, &c.before[n]);
+  ::dup2(c.kept, STDERR_FILENO);
+}
+
+void end(Capture& c) {
+  if (c.terminal == closed) return;
+  const int terminal = c.terminal;
+  ::dup2(terminal, STDERR_FILENO);
+  for (std::size_t n = 0; n < fatal.size(); ++n) {
+    struct sigaction now {};
+    ::sigaction(fatal[n], nullptr, &now);  // drivers put handlers of their own there, which stay
+    if (now.sa_handler == tell_what_was_kept) ::sigaction(fatal[n], &c.before[n], nullptr);
+  }
+  ::close(terminal);
+  ::close(c.kept);
+  c.terminal = closed;
+  c.kept = closed;
+  c.told = 0;
+}
+
+// What has come since the last time, if anybody wants to know.
+std::string untold(Capture& c) {
+  struct stat status {};
+  if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !library_log()->should_log(spdlog::level::debug))
+    return {};
+  constexpr off_t most = off_t{1} << 20;
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(status.st_size - c.told, 0, most)), '\0');
+  const ssize_t got = ::pread(c.kept, text.data(), text.size(), c.told);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  c.told = status.st_size;
+  return text;
+}
+
+}  // namespace
+
+CapturedStderr::CapturedStderr(const char* library, std::string words)
+    : library_(library), last_words_(std::move(words)), before_(last_words) {
+  auto& c = capture();
+  const std::lock_guard lock(c.mutex);
+  if (c.users++ == 0) begin(c);
+  if (last_words_.empty()) return;
+  give_handlers_a_stack();
+  last_words = &last_words_;
+}
+
+CapturedStderr::~CapturedStderr() {
+  last_words = before_;
+  auto& c = capture();
+  std::string text;
+  {
+    const std::lock_guard lock(c.mutex);
+    std::fflush(stderr);
+    text = untold(c);
+    if (--c.users == 0) end(c);
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) library_log()->debug("{}: {}", library_, line);
+}
+
+void write_stderr(std::string_view text) {
+  auto& c = capture();
+  const std::lock_guard lock(c.mutex);
+  write_all(c.terminal == closed ? STDERR_FILENO : c.terminal, text.data(), text.size());
+}
+
+}  // namespace halocline
