@@ -166,7 +166,11 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const MemoryGeometries geometries(run.geometries);
   const auto parser_of_run = parser_for(run.words.empty() ? "" : run.words.front());
   Parser& parser = *parser_of_run;
-  parser.parse(run.words);
+  try {
+    parser.parse(run.words);
+  } catch (const InputError& error) {
+    throw InputError(in_options(error.what(), run.words.empty() ? "" : run.words.front()));
+  }
   EmbeddedResult result;
   if (!parser.help.empty()) return {parser.help, {}};
   JobOutlet outlet;

@@ -23,29 +23,13 @@ class Borrowed : public VolumeSource {
 
 }  // namespace
 
-void CountsSettings::add_to(Settings& settings) {
-  settings.add("counts", [this](const SettingValue& value) { counts_ = value.flag(); });
-  const auto add = [&](const char* name, auto take) {
-    settings.add(name, [this, take](const SettingValue& value) {
-      take(options_, value);
-      any_ = true;
-    });
-  };
-  add("air", [](CountsOptions& options, const SettingValue& value) { options.air = value.four_indices(); });
-  add("floor", [](CountsOptions& options, const SettingValue& value) { options.floor = value.positive(); });
-  add("saturation", [](CountsOptions& options, const SettingValue& value) { options.saturation = value.positive(); });
-  add("beam-hardening", [](CountsOptions& options, const SettingValue& value) { options.hardening = value.numbers(); });
-  settings.add("reduce-rings", [this](const SettingValue& value) { options_.ring_width = value.count(); });
-}
-
-std::optional<CountsCalibration> CountsSettings::calibration(const Work& work, bool allow_nonfinite) const {
-  if (!counts_) {
+std::optional<CountsCalibration> CountsInputs::calibration(const Work& work, bool allow_nonfinite) const {
+  if (!counts) {
     for (const auto& name : inputs())
-      if (any_ || work.input(name) != nullptr)
-        throw InputError(
-            {.what = any_ ? "one of `air`, `floor`, `saturation` and `beam-hardening`" : "the input `" + name + "`",
-             .found = "given for line integrals",
-             .expected = "`counts` = true with it"});
+      if (work.input(name) != nullptr)
+        throw InputError({.what = "the input `" + name + "`",
+                          .found = "given for line integrals",
+                          .expected = "`counts` = true with it"});
     return std::nullopt;
   }
   const Volume flats = work.copy_of("flats"), after = work.copy_of("flats-after"), darks = work.copy_of("darks"),
@@ -55,25 +39,25 @@ std::optional<CountsCalibration> CountsSettings::calibration(const Work& work, b
   const auto field = [](const Volume& stack, const char* name) {
     return CountsField{stack.voxels.empty() ? nullptr : &stack, name};
   };
-  CountsOptions options = options_;
-  options.allow_nonfinite = allow_nonfinite;
+  CountsOptions taken = options;
+  taken.allow_nonfinite = allow_nonfinite;
   return calibrate_counts(work.required_input("projections"),
                           {field(flats, "the input `flats`"), field(after, "the input `flats-after`"),
                            field(darks, "the input `darks`"), field(bad, "the input `bad-pixels`"), projections_name},
-                          options);
+                          taken);
 }
 
-void CountsSettings::take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const {
+void CountsInputs::take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const {
   taken.source = &work.required_input("projections");
-  if (counts_) return;
+  if (counts) return;
   if (allow_nonfinite) taken.replaced = fill_nonfinite(*taken.source, false, projections_name).replaced;
   if (!taken.replaced.empty()) {
     taken.filled = std::make_unique<MendedSource>(*taken.source, taken.replaced);
     taken.source = taken.filled.get();
   }
-  if (options_.ring_width == 0) return;
-  taken.ring_free = std::make_unique<RingFreeSource>(
-      std::make_unique<Borrowed>(*taken.source), ring_offsets(*taken.source, options_.ring_width, projections_name));
+  if (options.ring_width == 0) return;
+  taken.ring_free = std::make_unique<RingFreeSource>(std::make_unique<Borrowed>(*taken.source),
+                                                     ring_offsets(*taken.source, options.ring_width, projections_name));
   taken.source = taken.ring_free.get();
 }
 

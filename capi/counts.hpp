@@ -4,15 +4,15 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/jobs/counts_settings.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "capi/verb.hpp"
 
 namespace halocline::capi {
 
-class CountsSettings {
+class CountsInputs {
  public:
-  void add_to(Settings& settings);
-  bool counts() const { return counts_; }
+  void add_to(Settings& settings) { add_counts_flag(settings, counts, options); }
   /// Names of the inputs beside the projections.
   static std::vector<std::string> inputs() { return {"flats", "flats-after", "darks", "bad-pixels"}; }
   /// Nothing if the projections are line integrals. Throws InputError as calibrate_counts() does, and for settings and
@@ -32,9 +32,8 @@ class CountsSettings {
     return input == "projections" || input == "flats" || input == "flats-after" || input == "darks";
   }
 
- private:
-  bool counts_ = false, any_ = false;
-  CountsOptions options_;
+  bool counts = false;
+  CountsOptions options;
 };
 
 }  // namespace halocline::capi

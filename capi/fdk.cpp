@@ -2,12 +2,11 @@
 #include "algorithms/fdk/fdk.hpp"
 
 #include <array>
-#include <cmath>
 
 #include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/jobs/fdk_settings.hpp"
 #include "capi/counts.hpp"
 #include "capi/verb.hpp"
-#include "host/system/error.hpp"
 
 namespace halocline::capi {
 namespace {
@@ -16,71 +15,27 @@ constexpr std::array half_outputs{"half-a", "half-b"};  // the odd and the even 
 
 class FdkVerb : public Verb {
  public:
-  FdkVerb();
+  FdkVerb() {
+    add_filter_settings(settings_, filter_, true);
+    counts_.add_to(settings_);
+    add_noise_settings(settings_, noise_);
+  }
   std::vector<std::string> inputs() const override {
     std::vector<std::string> names{"projections"};
-    for (auto& name : CountsSettings::inputs()) names.push_back(std::move(name));
+    for (auto& name : CountsInputs::inputs()) names.push_back(std::move(name));
     return names;
   }
-  bool takes_unmeasured(const std::string& input) const override { return CountsSettings::takes_unmeasured(input); }
+  bool takes_unmeasured(const std::string& input) const override { return CountsInputs::takes_unmeasured(input); }
   std::vector<std::string> outputs() const override { return {"volume", "variance", half_outputs[0], half_outputs[1]}; }
   nlohmann::json run(Work& work) override;
 
  private:
-  void check_noise(const Work& work) const;
-  FdkParameters::Noise noise() const;
   void reconstruct_halves(Work& work, const VolumeSource& projections, const FdkParameters& parameters) const;
 
-  FdkParameters parameters_;
-  CountsSettings counts_;
-  std::optional<double> photons_, photons_per_count_;
-  double electronic_ = 0;
+  FilterSettings filter_;
+  CountsInputs counts_;
+  NoiseSettings noise_;
 };
-
-FdkVerb::FdkVerb() {
-  settings_.add("window", [this](const SettingValue& value) {
-    parameters_.window = window_from_name(value.one_of(window_names()));
-  });
-  settings_.add("cutoff", [this](const SettingValue& value) { parameters_.cutoff = value.positive(); });
-  settings_.add("interpolation", [this](const SettingValue& value) {
-    const std::string& word = value.one_of({"exact", "hardware", "half"});
-    parameters_.half_texels = word == "half";
-    parameters_.hardware_interpolation = word != "exact";
-  });
-  settings_.add("displaced",
-                [this](const SettingValue& value) { parameters_.redundancy.force_displaced = value.flag(); });
-  settings_.add("nodisplaced", [this](const SettingValue& value) { parameters_.redundancy.displaced = !value.flag(); });
-  settings_.add("pad", [this](const SettingValue& value) { parameters_.pad = value.number(); });
-  settings_.add("allow-incomplete-arc",
-                [this](const SettingValue& value) { parameters_.redundancy.allow_incomplete_arc = value.flag(); });
-  settings_.add("photons", [this](const SettingValue& value) { photons_ = value.positive(); });
-  settings_.add("photons-per-count", [this](const SettingValue& value) { photons_per_count_ = value.positive(); });
-  settings_.add("electronic", [this](const SettingValue& value) { electronic_ = value.number(); });
-  counts_.add_to(settings_);
-}
-
-void FdkVerb::check_noise(const Work& work) const {
-  const bool wanted = work.output("variance") != nullptr, counts = counts_.counts();
-  if (wanted && !counts && !photons_)
-    throw InputError({.what = "`photons`",
-                      .found = "missing",
-                      .expected = "the photons of the unattenuated beam in a pixel, for the output `variance`"});
-  if (counts && photons_)
-    throw InputError({.what = "`photons`",
-                      .found = "given",
-                      .expected = "none with `counts`, which tell the noise themselves",
-                      .remedy = "give `photons_per_count` if a count is not a photon"});
-  if (!counts && photons_per_count_)
-    throw InputError({.what = "`photons_per_count`", .found = "given", .expected = "`counts` = true with it"});
-  if (!wanted && (photons_ || photons_per_count_ || electronic_ != 0))
-    throw InputError({.what = "`photons`, `photons_per_count` or `electronic`",
-                      .found = "given",
-                      .expected = "the output `variance`, which they are for"});
-}
-
-FdkParameters::Noise FdkVerb::noise() const {
-  return {counts_.counts() ? photons_per_count_.value_or(1) : *photons_, electronic_};
-}
 
 void FdkVerb::reconstruct_halves(Work& work, const VolumeSource& projections, const FdkParameters& parameters) const {
   const bool wanted = work.output(half_outputs[0]) != nullptr || work.output(half_outputs[1]) != nullptr;
@@ -102,20 +57,20 @@ void FdkVerb::reconstruct_halves(Work& work, const VolumeSource& projections, co
 }
 
 nlohmann::json FdkVerb::run(Work& work) {
-  check_noise(work);
+  noise_.check(counts_.counts, work.output("variance") != nullptr, "the output `variance`");
   VolumeSink& volume = work.required_output("volume");
-  CountsSettings::Taken taken;
+  CountsInputs::Taken taken;
   counts_.take_projections(work, allows_nonfinite(), taken);
   const VolumeSource& projections = *taken.source;
   const auto calibration = counts_.calibration(work, allows_nonfinite());
-  FdkParameters parameters = parameters_;
+  FdkParameters parameters = filter_.parameters();
   if (calibration) parameters.counts = {&*calibration, Component::float32};
   nlohmann::json results;
   put_run(results,
           fdk_into(projections, projections.grid(), work.geometry(), volume, parameters, work.devices, work.options));
   if (VolumeSink* const variance = work.output("variance")) {
     FdkParameters of_noise = parameters;
-    of_noise.variance = noise();
+    of_noise.variance = noise_.noise(counts_.counts, 1);
     fdk_into(projections, projections.grid(), work.geometry(), *variance, of_noise, work.devices, work.options);
   }
   reconstruct_halves(work, projections, parameters);

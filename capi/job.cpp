@@ -129,6 +129,7 @@ RunOptions halocline_job::run_options(Cancellation& cancellation) {
 }
 
 void halocline_job::run_verb(Cancellation& cancellation) {
+  verb_->settings().check_pairs();
   require_apart();
   const Sources inputs = sources();
   const Sinks outputs = sinks();

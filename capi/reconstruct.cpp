@@ -1,15 +1,12 @@
 // The verb reconstruct.
 #include "algorithms/solvers/reconstruct.hpp"
 
-#include <cmath>
-
+#include "algorithms/jobs/reconstruct_settings.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "algorithms/solvers/ray_weights.hpp"
 #include "capi/counts.hpp"
-#include "capi/penalty.hpp"
-#include "capi/ray_settings.hpp"
 #include "capi/verb.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
@@ -19,112 +16,45 @@ namespace {
 
 class ReconstructVerb : public Verb {
  public:
-  ReconstructVerb();
+  ReconstructVerb() {
+    add_reconstruct_settings(settings_, reconstruct_, counts_.options);
+    settings_.find("init")->one_of({"fdk", "zero"});
+  }
   std::vector<std::string> inputs() const override {
     std::vector<std::string> names{"projections", "weights", "init", "reference"};
-    for (auto& name : CountsSettings::inputs()) names.push_back(std::move(name));
+    for (auto& name : CountsInputs::inputs()) names.push_back(std::move(name));
     return names;
   }
   std::vector<std::string> outputs() const override { return {"volume", "gap-map"}; }
-  bool takes_unmeasured(const std::string& input) const override { return CountsSettings::takes_unmeasured(input); }
+  bool takes_unmeasured(const std::string& input) const override { return CountsInputs::takes_unmeasured(input); }
   nlohmann::json run(Work& work) override;
 
  private:
   // The volumes that are made on the way, and what the method reads.
   struct Given {
-    CountsSettings::Taken taken;
+    CountsInputs::Taken taken;
     std::unique_ptr<VolumeSource> line_integrals_source, weights_source, start_source;
     Volume line_integrals, weights, start;
     ReconstructionInputs inputs;
     bool weighted = false;  // by photons or as given
   };
 
-  void add_method();
-  void add_strength();
-  bool penalised() const { return solver_method(parameters_.method).penalty; }
-  std::string start(const Work& work) const;
-  void check(const Work& work) const;
   void take_projections(const Work& work, Given& given) const;
   void withhold_rays(const ReplacedValues& replaced, Given& given) const;
-  void take_start(Work& work, const ReconstructionParameters& parameters, Given& given) const;
+  void take_start(Work& work, const ReconstructionParameters& parameters, const std::string& start, Given& given) const;
   RunOptions run_options(const Work& work) const;
   nlohmann::json results(const ReconstructionParameters& parameters, const ReconstructionResult& result,
                          const Given& given) const;
 
-  ReconstructionParameters parameters_;
-  CountsSettings counts_;
-  RaySettings rays_;
-  std::optional<double> lambda_, photons_, time_limit_;
-  double electronic_ = 0;
-  std::string init_;
-  bool no_weights_ = false, keep_partial_ = false;
+  ReconstructSettings reconstruct_;
+  CountsInputs counts_;
 };
-
-ReconstructVerb::ReconstructVerb() {
-  add_method();
-  add_strength();
-  add_penalty(settings_, parameters_.regulariser);
-  counts_.add_to(settings_);
-}
-
-void ReconstructVerb::add_method() {
-  auto& p = parameters_;
-  settings_.add("method", [&p](const SettingValue& value) { p.method = value.one_of(reconstruction_methods()); });
-  const auto passes = [&p](const SettingValue& value) { p.passes = value.count(); };
-  settings_.add("iterations", passes);
-  settings_.add("subsets", [&p](const SettingValue& value) { p.subsets = value.count(); });
-  settings_.add("seed", [&p](const SettingValue& value) { p.seed = static_cast<std::uint64_t>(value.count()); });
-  rays_.add_projector(settings_);
-  rays_.add_rays(settings_);
-  settings_.add("interpolation", [&p](const SettingValue& value) {
-    p.hardware_interpolation = value.one_of({"exact", "hardware"}) == "hardware";
-  });
-  settings_.add("relaxation", [&p](const SettingValue& value) { p.relaxation = value.number(); });
-  settings_.add("precondition", [&p](const SettingValue& value) {
-    p.precondition = preconditioner_from_name(value.one_of(preconditioner_names()));
-  });
-  settings_.add("tolerance", [&p](const SettingValue& value) { p.tolerance = value.number(); });
-  settings_.add("init", [this](const SettingValue& value) { init_ = value.one_of({"fdk", "zero"}); });
-  settings_.add("time-limit", [this](const SettingValue& value) { time_limit_ = value.positive(); });
-  settings_.add("keep-partial", [this](const SettingValue& value) { keep_partial_ = value.flag(); });
-}
-
-void ReconstructVerb::add_strength() {
-  settings_.add("lambda", [this](const SettingValue& value) { lambda_ = value.positive(); });
-  settings_.add("alpha", [this](const SettingValue& value) { lambda_ = 1 / value.positive(); });
-  settings_.add("gap", [this](const SettingValue& value) { parameters_.gap = value.number(); });
-  settings_.add("photons", [this](const SettingValue& value) { photons_ = value.positive(); });
-  settings_.add("electronic", [this](const SettingValue& value) { electronic_ = value.number(); });
-  settings_.add("no-weights", [this](const SettingValue& value) { no_weights_ = value.flag(); });
-}
-
-// Where the image begins: input, fdk or zero.
-std::string ReconstructVerb::start(const Work& work) const {
-  if (work.input("init") != nullptr) return "input";
-  return !init_.empty() ? init_ : begins_with_fdk(parameters_) ? "fdk" : "zero";
-}
-
-void ReconstructVerb::check(const Work& work) const {
-  const bool weights = work.input("weights") != nullptr;
-  if (work.input("init") != nullptr && !init_.empty())
-    throw InputError({.what = "`init`", .found = "a setting and an input", .expected = "one of them"});
-  if (weights && (photons_ || electronic_ != 0 || no_weights_))
-    throw InputError({.what = "the input `weights`",
-                      .found = "given with `photons`, `electronic` or `no_weights`",
-                      .expected = "one of them"});
-  if (photons_ && !solver_method(parameters_.method).weights)
-    throw InputError({.what = "`photons`",
-                      .found = "given for " + parameters_.method + ", which takes no weights",
-                      .expected = "a method that does, such as spdhg or cgls"});
-  if (electronic_ != 0 && !photons_ && !counts_.counts())
-    throw InputError({.what = "`electronic`", .found = "given alone", .expected = "`photons` or `counts` with it"});
-}
 
 void ReconstructVerb::take_projections(const Work& work, Given& given) const {
   counts_.take_projections(work, allows_nonfinite(), given.taken);
   const VolumeSource* projections = given.taken.source;
   const auto calibration = counts_.calibration(work, allows_nonfinite());
-  const bool by_photons = !no_weights_ && (photons_ || (calibration && solver_method(parameters_.method).weights));
+  const bool by_photons = reconstruct_.weighted(false);
   if (calibration || (by_photons && work.input("weights") == nullptr)) {
     given.line_integrals = read_volume(*projections);
     if (calibration) counts_to_line_integrals(given.line_integrals, *calibration, "the input `projections`");
@@ -135,7 +65,8 @@ void ReconstructVerb::take_projections(const Work& work, Given& given) const {
   given.inputs.weights = work.input("weights");
   if (given.inputs.weights == nullptr && by_photons) {
     given.weights =
-        weights_of_counts(given.line_integrals, photons_ ? *photons_ : open_beam(*calibration), electronic_);
+        weights_of_counts(given.line_integrals, reconstruct_.photons ? *reconstruct_.photons : open_beam(*calibration),
+                          reconstruct_.electronic);
     given.weights_source = std::make_unique<MemorySource>(given.weights);
     given.inputs.weights = given.weights_source.get();
   }
@@ -147,7 +78,7 @@ void ReconstructVerb::take_projections(const Work& work, Given& given) const {
 
 // Rays that were not measured get the weight 0, of methods that take weights.
 void ReconstructVerb::withhold_rays(const ReplacedValues& replaced, Given& given) const {
-  if (replaced.empty() || !solver_method(parameters_.method).weights) return;
+  if (replaced.empty() || !solver_method(reconstruct_.parameters.method).weights) return;
   Volume weights(given.inputs.projections->grid(), 1);
   if (given.inputs.weights != nullptr) weights = read_volume(*given.inputs.weights);
   withhold(replaced, weights);
@@ -156,12 +87,13 @@ void ReconstructVerb::withhold_rays(const ReplacedValues& replaced, Given& given
   given.inputs.weights = given.weights_source.get();
 }
 
-void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& parameters, Given& given) const {
+void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& parameters, const std::string& start,
+                                 Given& given) const {
   const Grid& grid = work.required_output("volume").grid();
   given.inputs.start = work.input("init");
   given.inputs.near_minimum = given.inputs.start != nullptr;
   if (given.inputs.start != nullptr) require_size(given.inputs.start->grid(), "init", grid, "the output `volume`");
-  if (start(work) != "fdk") return;
+  if (start != "fdk") return;
   FdkStart begin = fdk_start(*given.inputs.projections, work.geometry(), grid, parameters, work.devices, work.options);
   if (!begin.image) {
     library_log()->warn("{}", begin.why_not);
@@ -174,8 +106,8 @@ void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& par
 
 RunOptions ReconstructVerb::run_options(const Work& work) const {
   RunOptions options = work.options;
-  options.time_limit = time_limit_.value_or(0);
-  options.keep_partial = keep_partial_;
+  options.time_limit = reconstruct_.time_limit;
+  options.keep_partial = reconstruct_.keep_partial;
   return options;
 }
 
@@ -188,17 +120,17 @@ nlohmann::json ReconstructVerb::results(const ReconstructionParameters& paramete
   put_run(results, result.run);
   results["relative_residual"] = result.projections > 0 ? result.residual / result.projections : 0;
   if (given.weighted) results["chi2"] = result.residual * result.residual / result.rays;
-  if (penalised()) results["lambda"] = parameters.lambda;
+  if (reconstruct_.penalised()) results["lambda"] = parameters.lambda;
   const StoppedBy by = result.run.stopped_by;
   results["stopped_by"] = by == StoppedBy::interrupt ? "interrupt"
                           : by == StoppedBy::time    ? "time"
-                          : by == StoppedBy::method  ? (penalised() ? "gap" : "tolerance")
+                          : by == StoppedBy::method  ? (reconstruct_.penalised() ? "gap" : "tolerance")
                                                      : "iterations";
   results["history"] = nlohmann::json::array();
   for (const ReconstructionRecord& record : result.history) {
     nlohmann::json entry{{"passes", record.passes}, {"residual", record.residual}};
     put_number(entry, "normal_residual", record.normal_residual);
-    if (penalised()) {
+    if (reconstruct_.penalised()) {
       put_number(entry, "primal", record.primal);
       put_number(entry, "dual", record.dual);
       put_number(entry, "gap", record.gap);
@@ -211,30 +143,32 @@ nlohmann::json ReconstructVerb::results(const ReconstructionParameters& paramete
 }
 
 nlohmann::json ReconstructVerb::run(Work& work) {
-  check(work);
-  ReconstructionParameters parameters = parameters_;
-  VolumeSink& volume = work.required_output("volume");
   VolumeSink* const gap_map = work.output("gap-map");
+  counts_.counts = reconstruct_.counts;
+  ReconstructSettings settings = reconstruct_;
+  if (work.input("init") != nullptr && !settings.init.empty())
+    throw InputError({.what = "`init`", .found = "a setting and an input", .expected = "one of them"});
+  if (work.input("init") != nullptr) settings.init = "the input `init`";
+  take_reconstruct_settings(settings, {.weights = work.input("weights") != nullptr,
+                                       .reference = work.input("reference") != nullptr,
+                                       .gap_map = gap_map != nullptr});
+  ReconstructionParameters& parameters = settings.parameters;
+  VolumeSink& volume = work.required_output("volume");
   Given given;
   take_projections(work, given);
   given.inputs.reference = work.input("reference");
-  parameters.regulariser.guided = given.inputs.reference != nullptr;
-  parameters.gap_map = gap_map != nullptr;
-  const bool chooses = penalised() && !lambda_;
-  parameters.lambda = lambda_.value_or(chooses ? 1 : 0);  // 1 until it is chosen
-  check_parameters(parameters, {given.weighted, start(work) != "zero"});
   check_projections(given.inputs.projections->grid(), "the projections", work.geometry(), "the geometry",
                     DetectorShape::flat_or_cylinder);
   check_grid(volume.grid(), "the volume");
-  RaySettings rays = rays_;
-  const Geometry geometry =
-      rays.choose(parameters.hardware_interpolation, work.geometry(), volume.grid(), given.inputs.projections->grid());
+  const RayChoices rays = choose_rays(settings.rays, parameters.hardware_interpolation, work.geometry(), volume.grid(),
+                                      "the volume", given.inputs.projections->grid());
+  const Geometry& geometry = rays.geometry;
   parameters.projector = rays.projector;
   if (gap_map != nullptr) require_size(gap_map->grid(), "gap-map", volume.grid(), "the output `volume`");
   if (given.inputs.reference != nullptr)
     require_size(given.inputs.reference->grid(), "reference", volume.grid(), "the output `volume`");
-  take_start(work, parameters, given);
-  if (chooses)
+  take_start(work, parameters, settings.start(), given);
+  if (settings.chooses_lambda())
     parameters.lambda =
         choose_strength(given.inputs, geometry, volume.grid(), parameters, work.devices, work.options).lambda;
   const ReconstructionResult result =

@@ -74,7 +74,7 @@ Volume Work::copy_of(const std::string& name) const {
 }
 
 Verb::Verb() {
-  settings_.add("allow-nonfinite", [this](const SettingValue& value) { allows_nonfinite_ = value.flag(); });
+  settings_.add("allow-nonfinite", allows_nonfinite_, "Take NaN and infinite values instead of refusing them");
 }
 
 std::vector<std::string> verb_names() {

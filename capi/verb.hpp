@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "capi/settings.hpp"
+#include "algorithms/jobs/settings.hpp"
 #include "host/opencl/device.hpp"
 #include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"

@@ -30,7 +30,7 @@ const std::map<std::string, std::vector<std::string>> rooms{
     {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
     {"algorithms",
      {"support", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment", "checks",
-      "noise", "denoisers", "calibration", "denoise", "solvers", "metrics"}},
+      "noise", "denoisers", "calibration", "denoise", "solvers", "metrics", "jobs"}},
     {"apps", {"images", "report", "drawing", "job", "checkpoint", "options", "help", "commands"}}};
 
 struct Source {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/jobs/project_settings.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
@@ -20,8 +21,8 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "apps/options/projector_options.hpp"
 #include "apps/options/scan_grid.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -29,11 +30,11 @@
 namespace halocline {
 namespace {
 
-constexpr const char* voxel_driven = "voxel";
+struct BackprojectCommand : BackprojectSettings {
+  BackprojectCommand() { add_backproject_settings(settings, *this); }
 
-struct BackprojectCommand {
-  std::string input, geometry, output, interpolation = "exact";
-  ProjectorOptions projector;
+  Settings settings;
+  std::string input, geometry, output;
   DetectorPixels detector;
   GridOptions grid;
 };
@@ -47,14 +48,9 @@ Geometry through_all(Geometry geometry, const Grid& volume, const Grid& projecti
 }
 
 void run_backproject(Job& job, const BackprojectCommand& command) {
-  const bool voxels = command.projector.name == voxel_driven, half = command.interpolation == "half";
-  const bool hardware = half || command.interpolation == "hardware";
-  const BackprojectionParameters parameters{hardware, half};
-  if (hardware && !voxels)
-    throw InputError(
-        fmt::format("--interpolation {} goes with --projector voxel; the adjoints of joseph, siddon and "
-                    "distance-driven are exact, so leave it out",
-                    command.interpolation));
+  command.check();
+  const bool voxels = command.voxels();
+  const BackprojectionParameters parameters = command.parameters();
   const ImageInfo input = job.input_image("-i", command.input);
   job.input("--geometry", command.geometry);
   const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
@@ -74,7 +70,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
                     DetectorShape::flat_or_cylinder);
   require_seen(grid, "the volume", stack, "'" + command.input + "'", scan.geometry);
   const RayChoices rays = voxels ? RayChoices{through_all(scan.geometry, grid, stack)}
-                                 : choose_rays(command.projector, false, scan.geometry, grid, "the volume", stack);
+                                 : choose_rays(command.rays, false, scan.geometry, grid, "the volume", stack);
   const Geometry& geometry = rays.geometry;
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
@@ -110,15 +106,7 @@ void add_backproject(CLI::App& app, Action& action) {
   auto command = std::make_shared<BackprojectCommand>();
   sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  add_projector_options(*sub, command->projector,
-                        "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, "
-                        "as in fdk, the adjoint of none",
-                        {voxel_driven});
-  sub->add_option(
-         "--interpolation", command->interpolation,
-         "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
-         "the same of projections in half precision")
-      ->check(CLI::IsMember({"exact", "hardware", "half"}));
+  add_settings(*sub, command->settings);
   add_pixel_options(*sub, command->detector);
   add_grid_options(*sub, command->grid, true);
   sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)

@@ -11,12 +11,16 @@
 #include "apps/job/report.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/projection_options.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {
 
 struct CountsCommand {
+  CountsCommand() { add_counts_settings(settings, arguments.options); }
+
+  Settings settings;
   std::string input, output;
   DetectorPixels detector;
   CountsArguments arguments;
@@ -46,7 +50,8 @@ void add_counts(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("counts", "A detector's counts to line integrals, which fdk --counts does by itself");
   auto command = std::make_shared<CountsCommand>();
   sub->add_option("-i,--input", command->input, "Counts (u, v, view)")->required()->type_name("FILE");
-  add_counts_options(*sub, command->arguments);
+  add_settings(*sub, command->settings);
+  add_counts_files(*sub, command->arguments);
   add_pixel_options(*sub, command->detector);
   sub->add_option("-o,--output", command->output, std::string("Line integrals to write") + slice_files_help)
       ->required()

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "algorithms/jobs/denoise_report.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/checkpoint/interruptions.hpp"
 #include "apps/commands/denoise_forecast.hpp"
@@ -44,9 +45,9 @@ class DenoiseRun {
         plan_(plan),
         checkpoint_(checkpoint),
         init_(inputs.read(job, command.control.init)),
-        reference_(inputs.read(job, command.regulariser.reference)),
-        half_a_(inputs.read(job, command.strength.files[0])),
-        half_b_(inputs.read(job, command.strength.files[1])) {
+        reference_(inputs.read(job, command.reference)),
+        half_a_(inputs.read(job, command.half_volumes[0])),
+        half_b_(inputs.read(job, command.half_volumes[1])) {
     auto& parameters = command.parameters;
     if (!init_.voxels.empty()) parameters.init = &init_;
     if (!half_a_.voxels.empty()) parameters.half_a = &half_a_, parameters.half_b = &half_b_;
@@ -71,8 +72,8 @@ class DenoiseRun {
   DenoiseResult in_memory(Volume& denoised) {
     const Volume volume = command_.frames.several() ? read_frames(job_, command_.frames, inputs_.frame)
                                                     : inputs_.read(job_, command_.input);
-    const Volume weights = command_.weights_estimated() ? estimated_variances(job_, command_, volume, half_a_, half_b_)
-                                                        : inputs_.read(job_, command_.weights);
+    const Volume weights = command_.finds_weights() ? estimated_variances(job_, command_, volume, half_a_, half_b_)
+                                                    : inputs_.read(job_, command_.weights);
     const MemorySource from(volume), variances(weights);
     outputs_.scale_to(from);
     outputs_.reserve();
@@ -107,8 +108,8 @@ class DenoiseRun {
     const auto& control = command_.control;
     RunOptions options = job_.run_options({static_cast<double>(inputs_.grid.count()), 0, "voxel-iterations"});
     options.plan = plan_.options;
-    options.time_limit = control.time_limit;
-    options.keep_partial = control.keep_partial;
+    options.time_limit = command_.time_limit;
+    options.keep_partial = command_.keep_partial;
     options.checkpoint_store = checkpoint_;
     options.keep_every = control.checkpoint_every;
     // Only for those who ask: without it the result of the last pass goes to the file as it arrives.

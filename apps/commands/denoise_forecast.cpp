@@ -21,8 +21,7 @@ double held_bytes(const DenoiseCommand& command, const DenoiseInputs& inputs, co
   const auto own_type = [&](const std::string& path, Component component) {
     return is_streamable(path) ? 0 : static_cast<double>(component_bytes(component)) * voxels;
   };
-  for (const auto& path :
-       {control.init, command.regulariser.reference, command.strength.files[0], command.strength.files[1]})
+  for (const auto& path : {control.init, command.reference, command.half_volumes[0], command.half_volumes[1]})
     result += path.empty() ? 0 : volume;
   if (!control.init.empty()) result += volume;  // less the mean
   if (!control.checkpoint.empty()) {
@@ -57,7 +56,7 @@ DenoisePlan forecast_denoise(Job& job, const DenoiseCommand& command, const Deno
   const auto& control = command.control;
   if (command.pdu_or_spdu()) job.tune_first_run(command.parameters.method);
   DenoisePlan result;
-  result.options.may_end_early = control.time_limit > 0 || control.keep_partial;
+  result.options.may_end_early = command.time_limit > 0 || command.keep_partial;
   result.options.may_stream = control.checkpoint.empty();
   result.plan = plan_denoise(inputs.grid, command.parameters, job.devices(), result.options);
   if (job.dry_run() && command.frames.several())

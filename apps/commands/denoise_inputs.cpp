@@ -24,9 +24,9 @@ DenoiseInputs look_at_inputs(Job& job, DenoiseCommand& command) {
                       job.input_volume(option, path).grid, fmt::format("{} '{}'", option, path));
   };
   if (command.weights_given()) same_grid("--weights", command.weights);
-  for (const auto& half : command.strength.files) same_grid("--halves", half);
+  for (const auto& half : command.half_volumes) same_grid("--halves", half);
   same_grid("--init", control.init);
-  same_grid("--reference", command.regulariser.reference);
+  same_grid("--reference", command.reference);
   if (!control.roi.empty()) {
     inputs.region = parse_roi(control.roi, inputs.whole.size);
     inputs.widened = inputs.region->grown(roi_margin, inputs.whole.size);
@@ -45,9 +45,9 @@ Volume estimated_variances(Job& job, const DenoiseCommand& command, const Volume
     return Volume(volume.grid, 1);
   }
   auto map = job.timed("noise map", [&] {
-    return command.weights == "estimate" ? noise_map(volume)
-                                         : noise_map(half_a, half_b, "'" + command.strength.files[0] + "'",
-                                                     "'" + command.strength.files[1] + "'");
+    return command.weights == "estimate"
+               ? noise_map(volume)
+               : noise_map(half_a, half_b, "'" + command.half_volumes[0] + "'", "'" + command.half_volumes[1] + "'");
   });
   job.results()["weights"] = map.how;
   const char* doubt = command.weights == "estimate" ? " (less reliable: fine texture passes for noise)" : "";

@@ -1,34 +1,29 @@
 // The command line of `halocline denoise`.
 #pragma once
 
+#include <array>
 #include <string>
 
-#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/jobs/denoise_settings.hpp"
 #include "apps/options/denoise_control.hpp"
-#include "apps/options/denoise_methods.hpp"
-#include "apps/options/family_options.hpp"
 #include "apps/options/frame_options.hpp"
-#include "apps/options/strength_options.hpp"
 
 namespace halocline {
 
-struct DenoiseCommand {
-  std::string input, weights, output;
+struct DenoiseCommand : DenoiseSettings {
+  DenoiseCommand() { add_denoise_settings(settings, *this); }
+
+  Settings settings;
+  std::string input, reference, output;
+  std::string halves;                       // "A,B"
+  std::array<std::string, 2> half_volumes;  // A and B, once take_denoise_options() has looked
   std::string output_type = "float32";
   bool rescale = false;
   FrameOptions frames;  // its first input is `input`
-  DenoiseParameters parameters;
-  MethodOptions options;
-  RegulariserOptions regulariser;
   DenoiseControl control;
-  StrengthOptions strength;
 
-  bool descends() const { return parameters.method == "tvgd"; }
-  bool pdu_or_spdu() const { return parameters.method == "pdu" || parameters.method == "spdu"; }
   /// --weights is a file
-  bool weights_given() const { return !weights.empty() && !weights_estimated(); }
-  /// --weights says how to find them
-  bool weights_estimated() const { return weights == "estimate" || weights == "halves"; }
+  bool weights_given() const { return !weights.empty() && !finds_weights(); }
 };
 
 void add_denoise_options(CLI::App& sub, DenoiseCommand& command);

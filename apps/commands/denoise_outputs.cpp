@@ -6,6 +6,7 @@
 
 #include "apps/drawing/preview.hpp"
 #include "apps/images/png.hpp"
+#include "apps/options/file_names.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -57,7 +58,7 @@ DenoiseOutputs::DenoiseOutputs(Job& job, const DenoiseCommand& command, const De
       command_(command),
       inputs_(inputs),
       streamed_(!command.frames.several() && !inputs.region && command.parameters.alpha_path.empty() &&
-                command.control.png.empty() && !command.weights_estimated()),
+                command.control.png.empty() && !command.finds_weights()),
       storage_(output_storage(command, inputs.header)) {
   if (command.frames.several())
     frame_names_ = output_frames(job, command.frames, command.output);
@@ -116,7 +117,7 @@ void DenoiseOutputs::show(const DenoiseResult& result) const {
   };
   job_.page().show(picture("before", ""), command_.input);
   job_.page().show(picture("after " + command_.parameters.method, ""), several ? frame_names_.front() : name(result));
-  job_.page().show(picture("reference", "of the reference"), command_.regulariser.reference);
+  job_.page().show(picture("reference", "of the reference"), command_.reference);
   if (command_.weights_given()) job_.page().show(picture("noise variance", "squared"), command_.weights);
 }
 

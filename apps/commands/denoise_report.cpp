@@ -6,8 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/jobs/denoise_report.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/file_names.hpp"
 #include "apps/options/output_type.hpp"
 #include "host/system/error.hpp"
 
@@ -15,7 +16,7 @@ namespace halocline {
 namespace {
 
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
-  nlohmann::json results = denoise_results(command.parameters, command.options, result);
+  nlohmann::json results = denoise_results(command, result);
   if (!is_filter(command.parameters.method) && command.frames.inputs.size() > 1)
     results["frames"] = command.frames.inputs.size();
   for (std::size_t n = 0; n < result.stages.size(); ++n) {
@@ -99,14 +100,14 @@ void report_denoise(Job& job, const DenoiseCommand& command, const DenoiseInputs
   const RunResult run = run_of(result);
   job.record(run, "denoise");
   job.results().update(results_json(command, result));
-  warn_of_result(result, parameters, command.control, voxels);
+  warn_of_result(command, result, !command.control.init.empty(), voxels);
   warn_of_component(command, inputs.header, result);
   warn_of_weight_bits(parameters.weight_bits, result);
   tell_of_storage(job, outputs, command.rescale, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", outputs.name(result),
                       inputs.region ? grid_summary(cut_out(inputs.whole, *inputs.region))
                                     : frames_summary(command.frames, inputs.frame),
-                      what_was_done(parameters, command.options, command.regulariser.reference, result, voxels),
+                      what_was_done(command, command.reference, result, voxels),
                       inputs.region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
   if (!result.stages.empty()) job.say(path_table(result, parameters.alpha_path, voxels));
   if (result.stopped_by == StoppedBy::interrupt) end_interrupted(job, command, outputs, result);

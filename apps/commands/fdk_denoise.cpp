@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/jobs/denoise_report.hpp"
 #include "apps/job/report.hpp"
-#include "apps/options/denoise_control.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 
@@ -21,8 +22,14 @@ constexpr const char* variance_name = "variance";
 
 }  // namespace
 
+FdkDenoise::FdkDenoise() {
+  parameters.method.clear();
+  add_alpha_setting(settings, *this);
+  add_method_settings(settings, *this);
+  add_penalty_settings(settings, penalty, parameters.regulariser);
+}
+
 void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
-  denoise.parameters.method.clear();
   const auto before = app.get_options();
   auto* method =
       app.add_option(
@@ -34,9 +41,9 @@ void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
           ->type_name("METHOD");
   app.add_option("--undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
       ->type_name("FILE");
-  add_alpha_option(app, denoise.strength);
-  add_method_options(app, denoise.parameters, denoise.options);
-  add_regulariser_options(app, denoise.regulariser, denoise.parameters.regulariser);
+  add_settings(app, denoise.settings);
+  app.add_option("--reference", denoise.reference, "Another volume of the object, whose edges guide the denoising")
+      ->type_name("FILE");
   for (auto* option : app.get_options()) {
     if (std::find(before.begin(), before.end(), option) != before.end()) continue;
     option->group("Denoising the volume");
@@ -45,18 +52,14 @@ void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
 }
 
 void take_fdk_denoise(FdkDenoise& denoise) {
-  auto& parameters = denoise.parameters;
   if (!denoise.wanted()) return;
-  if (denoise.strength.alpha == "halves")
+  if (denoise.alpha == "halves")
     throw InputError(
         "--alpha halves goes by volumes of half of the views: write them with --halves-out, without --denoise, and "
         "give "
         "them to halocline denoise --halves");
-  denoise.regulariser.put_into(parameters.regulariser, parameters.method);
-  take_method_options(denoise.options, parameters);
-  take_strength(denoise.strength, {}, parameters);
-  check_denoise_parameters(parameters);
-  check_method_options(denoise.options, parameters);
+  take_denoise_settings(denoise, denoise.settings,
+                        {.weights = denoise.weighted(), .reference = !denoise.reference.empty()});
 }
 
 DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid, const FdkPlan& fdk,
@@ -84,8 +87,7 @@ double DenoisedPlan::spilled_bytes() const {
 }
 
 double DenoisedPlan::denoise_bytes(const FdkDenoise& denoise) const {
-  const double whole =
-      (denoise.regulariser.reference.empty() ? 0 : 1) + (result_leaves_at_once(this->denoise()) ? 0 : 1);
+  const double whole = (denoise.reference.empty() ? 0 : 1) + (result_leaves_at_once(this->denoise()) ? 0 : 1);
   return spilled_bytes() + grid_bytes(grid_) * whole;
 }
 
@@ -111,7 +113,7 @@ std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) co
 
 DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, DistributedArray& volume,
                                      DistributedArray* variance, VolumeSink& output, const std::string& name) {
-  const std::string& guide = denoise.regulariser.reference;
+  const std::string& guide = denoise.reference;
   const Volume reference = guide.empty() ? Volume() : job.read(guide);
   const RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
   DenoiseResult result;
@@ -123,7 +125,7 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, Distri
     });
   });
   job.record(run_of(result), name);
-  job.results()[name] = denoise_results(denoise.parameters, denoise.options, result);
+  job.results()[name] = denoise_results(denoise, result);
   // Besides what the runs count: to look at the noise, to write it.
   job.results()[name]["volume"] = {{"on_devices", volume.on_devices()}, {"bus_bytes", volume.bus_bytes()}};
   if (variance != nullptr)
@@ -132,9 +134,8 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, Distri
 }
 
 std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels) {
-  warn_of_result(result, denoise.parameters, DenoiseControl{}, voxels);
-  return what_was_done(denoise.parameters, denoise.options, denoise.regulariser.reference, result, voxels) +
-         job.how(run_of(result));
+  warn_of_result(denoise, result, false, voxels);
+  return what_was_done(denoise, denoise.reference, result, voxels) + job.how(run_of(result));
 }
 
 }  // namespace halocline

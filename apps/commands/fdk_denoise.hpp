@@ -7,22 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/jobs/denoise_settings.hpp"
 #include "apps/job/job.hpp"
-#include "apps/options/denoise_methods.hpp"
-#include "apps/options/family_options.hpp"
-#include "apps/options/strength_options.hpp"
 #include "host/volume/device_array.hpp"
 #include "scheduling/planning/staying.hpp"
 
 namespace halocline {
 
-struct FdkDenoise {
-  DenoiseParameters parameters;  // its method is that of --denoise, which is empty if there is none
-  MethodOptions options;
-  StrengthOptions strength;
-  RegulariserOptions regulariser;
-  std::string undenoised;  // path; empty: not written
+struct FdkDenoise : DenoiseSettings {
+  /// The method is that of --denoise, which is empty if there is none.
+  FdkDenoise();
+
+  Settings settings;
+  std::string reference, undenoised;  // paths; empty: none
 
   bool wanted() const { return !parameters.method.empty(); }
   /// Whether it goes by the variances of the voxels.

@@ -35,7 +35,7 @@ Plan FdkPlans::plan(const Geometry& geometry, const Grid& stack, const FdkParame
 }
 
 void FdkPlans::plan_denoised() {
-  if (const std::string& guide = command_.denoise.regulariser.reference; !guide.empty())
+  if (const std::string& guide = command_.denoise.reference; !guide.empty())
     require_same_grid(work_.grid, "the volume", job_.input_volume("--reference", guide).grid,
                       "--reference '" + guide + "'");
   if (command_.denoise.parameters.method != "tvgd") job_.tune_first_run(command_.denoise.parameters.method);

@@ -5,6 +5,7 @@
 #include "apps/job/common_options.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/output_type.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -42,6 +43,12 @@ void add_interruption_options(CLI::App& sub, FdkCommand& command) {
 
 }  // namespace
 
+FdkCommand::FdkCommand() {
+  add_filter_settings(settings, filter, true);
+  add_counts_flag(settings, counts, counts_arguments.options);
+  add_noise_settings(settings, noise);
+}
+
 void add_fdk_options(CLI::App& sub, FdkCommand& command) {
   sub.add_option("-i,--input", command.input,
                  "Projections (u, v, view): line integrals, or with --counts counts. A stack, or a file a view: a "
@@ -52,10 +59,10 @@ void add_fdk_options(CLI::App& sub, FdkCommand& command) {
   sub.add_option("-g,--geometry", command.geometry, geometry_file_help)->required()->type_name("FILE");
   add_projection_options(sub, command.projections);
   add_grid_options(sub, command.grid, true);
-  add_filter_options(sub, command.filter, true);
-  auto* counts = add_counts_flag(sub, command.counts, command.counts_arguments);
-  add_noise_options(sub, command.noise, counts,
-                    "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2", "FILE");
+  add_settings(sub, command.settings);
+  add_counts_files(sub, command.counts_arguments);
+  add_variance_option(sub, command.noise,
+                      "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2", "FILE");
   sub.add_option("--halves-out", command.halves_output,
                  "Also write the reconstructions of the odd and of the even views as they lie on the circle (for "
                  "denoise --halves and noise-map), 1/mm, or HU; needs no model of the noise, and twice the time")

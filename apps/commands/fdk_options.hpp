@@ -6,7 +6,6 @@
 
 #include "apps/commands/fdk_denoise.hpp"
 #include "apps/options/counts_options.hpp"
-#include "apps/options/filter_options.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/noise_options.hpp"
 #include "apps/options/projection_options.hpp"
@@ -14,10 +13,13 @@
 namespace halocline {
 
 struct FdkCommand {
+  FdkCommand();
+
+  Settings settings;
   std::string input, geometry, output, halves_output;
   ProjectionOptions projections;
   GridOptions grid;
-  FilterOptions filter;
+  FilterSettings filter;
   NoiseOptions noise;
   bool counts = false;
   CountsArguments counts_arguments;

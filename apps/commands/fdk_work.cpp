@@ -7,10 +7,9 @@
 #include <set>
 
 #include "algorithms/checks/view_count.hpp"
-#include "apps/options/frame_options.hpp"
+#include "apps/options/file_names.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"
-#include "apps/options/strength_options.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -111,7 +110,7 @@ Geometry take_geometry(Job& job, const FdkCommand& command, FdkWork& work) {
   const std::optional<Grid> stated = stated_grid(command.grid);
   ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file));
   check_view_count(work.chosen, command.projections, scan.geometry, command.input_name(), command.geometry_name());
-  work.attenuation = fdk_parameters(command.filter);
+  work.attenuation = command.filter.parameters();
   work.grid = stated ? *stated : make_grid(command.grid, [&] {
     return scan_grid(job, command.grid, scan, work.chosen.geometry(scan.geometry, 0), work.stack,
                      work.attenuation.redundancy);
@@ -146,7 +145,7 @@ void complete_parameters(const FdkCommand& command, FdkWork& work) {
                                    ? Component::uint16
                                    : Component::float32};
   work.variance = work.attenuation;
-  if (command.noise.wanted()) work.variance.variance = noise_of(command.noise, command.counts, work.chosen.pixels());
+  if (command.noise.wanted()) work.variance.variance = command.noise.noise(command.counts, work.chosen.pixels());
 }
 
 }  // namespace
@@ -166,7 +165,7 @@ std::string half_name(std::size_t half) {
 }
 
 FdkWork prepare_fdk(Job& job, const FdkCommand& command) {
-  check_noise_options(command.noise, command.counts);
+  command.noise.check(command.counts);
   FdkWork work;
   take_files(job, command, work);
   const Geometry views = take_geometry(job, command, work);

@@ -28,6 +28,7 @@
 #include "apps/options/counts_options.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/projection_options.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -35,6 +36,9 @@ namespace halocline {
 namespace {
 
 struct FindAxisCommand {
+  FindAxisCommand() { add_counts_flag(settings, counts, counts_arguments.options); }
+
+  Settings settings;
   std::string input, geometry, output, method = "all";
   ProjectionOptions projections;
   bool counts = false, force = false;
@@ -320,7 +324,8 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   sub->add_flag("--force", command->force,
                 "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel, or it is "
                 "uncertain (one standard deviation is more than a quarter of a pixel)");
-  add_counts_flag(*sub, command->counts, command->counts_arguments);
+  add_settings(*sub, command->settings);
+  add_counts_files(*sub, command->counts_arguments);
   sub->add_option(
          "-o,--output", command->output,
          "Geometry to write, of all views in the file, with the axis that was found, and with the detector's tilt "

@@ -11,7 +11,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/options/strength_options.hpp"
+#include "apps/options/file_names.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/jobs/project_settings.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
@@ -18,7 +19,7 @@
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
-#include "apps/options/projector_options.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -26,9 +27,11 @@
 namespace halocline {
 namespace {
 
-struct ProjectCommand {
-  std::string input, phantom, geometry, output, interpolation = "exact";
-  ProjectorOptions projector;
+struct ProjectCommand : ProjectSettings {
+  ProjectCommand() { add_project_settings(settings, *this); }
+
+  Settings settings;
+  std::string input, phantom, geometry, output;
   std::optional<double> phantom_width;
   double mu = 0.02;
   std::optional<std::array<std::size_t, 2>> detector;
@@ -74,9 +77,9 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
 void project_volume(Job& job, const ProjectCommand& command, const Geometry& scan, const Grid& stack) {
   const Grid grid = job.input_volume("-i", command.input).grid;
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", scan);
-  const bool hardware = command.interpolation == "hardware";
+  const bool hardware = command.hardware();
   const RayChoices choices =
-      choose_rays(command.projector, hardware, scan, grid, "the volume '" + command.input + "'", stack);
+      choose_rays(command.rays, hardware, scan, grid, "the volume '" + command.input + "'", stack);
   const Geometry& geometry = choices.geometry;
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
@@ -133,15 +136,7 @@ void add_project(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("MU")
       ->needs(phantom);
-  for (auto* option : add_projector_options(*sub, command->projector,
-                                            "joseph: bilinear interpolation on the planes that a ray crosses; siddon: "
-                                            "exact lengths in voxels; distance-driven: the overlap of pixels and "
-                                            "voxels"))
-    option->excludes(phantom);
-  sub->add_option("--interpolation", command->interpolation,
-                  "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
-      ->check(CLI::IsMember({"exact", "hardware"}))
-      ->excludes(phantom);
+  for (auto* option : add_settings(*sub, command->settings)) option->excludes(phantom);
   sub->add_option("-g,--geometry", command->geometry,
                   std::string(geometry_file_help) +
                       ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "

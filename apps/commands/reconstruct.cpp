@@ -104,7 +104,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
   const double held = ReconstructVolumes::bytes(command, work) + grid_bytes(work.grid);
   job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
-  if (command.chooses_lambda) forecast_choice(job, command, work, given, held);
+  if (command.chooses_lambda()) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
   const Grid wanted = cut_out(work.grid, work.wanted);
@@ -119,9 +119,9 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const ReconstructVolumes volumes(job, command, work);
   if (volumes.inputs().start != nullptr)
     job.page().show({"start", "1/mm", false, wanted, work.wanted}, *volumes.inputs().start);
-  if (const std::string lost = lost_of_start(command.parameters.method); command.starts_from_file() && !lost.empty())
+  if (const std::string lost = lost_of_start(command.parameters.method); command.starts_from_image() && !lost.empty())
     job.say(lost);
-  if (command.chooses_lambda) choose_lambda(job, command, work, volumes.inputs());
+  if (command.chooses_lambda()) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
   const RunOptions options = run_options(job, command, work, checkpoint.get());
   const ReconstructionResult result = job.timed("reconstruct", [&] {

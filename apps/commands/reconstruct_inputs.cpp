@@ -145,15 +145,15 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
                     DetectorShape::flat_or_cylinder);
   require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
   warn_of_unseen(work.grid, "the volume", work.stack, work.geometry);
-  auto rays = choose_rays(command.projector, command.parameters.hardware_interpolation, work.geometry, work.grid,
+  auto rays = choose_rays(command.rays, command.parameters.hardware_interpolation, work.geometry, work.grid,
                           "the volume", work.stack);
   work.geometry = std::move(rays.geometry);
   command.parameters.projector = rays.projector;
   if (!command.weights.empty())
     require_size(job.input_image("--weights", command.weights).grid, work.chosen.whole ? work.stack : work.chosen.file,
                  "--weights", command.weights, "the projections");
-  if (command.starts_from_file()) require_place(job, work.grid, "--init", command.start());
-  if (!command.penalty.reference.empty()) require_place(job, work.grid, "--reference", command.penalty.reference);
+  if (command.starts_from_image()) require_place(job, work.grid, "--init", command.start());
+  if (!command.reference.empty()) require_place(job, work.grid, "--reference", command.reference);
   return work;
 }
 
@@ -193,10 +193,10 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   const std::string start = command.start();
   if (start == "fdk")
     start_ = fdk_start(job, work, projections_, command.parameters);
-  else if (command.starts_from_file())
+  else if (command.starts_from_image())
     start_ = job.read(start);
-  near_minimum_ = command.starts_from_file();
-  if (!command.penalty.reference.empty()) reference_ = job.read(command.penalty.reference);
+  near_minimum_ = command.starts_from_image();
+  if (!command.reference.empty()) reference_ = job.read(command.reference);
   projections_source_.emplace(projections_);
   if (weights_) weights_source_.emplace(*weights_);
   if (start_) start_source_.emplace(*start_);
@@ -211,7 +211,7 @@ ReconstructionInputs ReconstructVolumes::inputs() const {
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {
   const double volume = grid_bytes(work.grid);
   return (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
-         (command.penalty.reference.empty() ? 0 : volume);
+         (command.reference.empty() ? 0 : volume);
 }
 
 }  // namespace halocline

@@ -13,6 +13,7 @@
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/output_type.hpp"
+#include "apps/options/setting_options.hpp"
 
 namespace halocline {
 namespace {
@@ -29,7 +30,7 @@ Volume part_of(const Volume& projections, Range views) {
 
 void run_slices(Job& job, const SlicesCommand& command) {
   if (command.follow) return follow_slices(job, command);
-  check_noise_options(command.noise, command.counts);
+  command.noise.check(command.counts);
   const ImageInfo info = job.input_image("-i", command.input);
   SlicesWork work = choose_slices(job, command, &info);
   work.input = info;
@@ -114,12 +115,13 @@ void add_slices(CLI::App& app, Action& action) {
            "voxels where their number is even")
       ->group(slices);
   add_window_options(*sub, command);
-  add_filter_options(*sub, command->filter, false);
-  auto* counts = add_counts_flag(*sub, command->counts, command->counts_arguments);
-  add_noise_options(*sub, command->noise, counts,
-                    "Also write the variance of each slice's pixels, 1/mm^2, or HU^2, in files as for -o; all is then "
-                    "filtered twice",
-                    "A,B,C");
+  add_settings(*sub, command->settings);
+  add_counts_files(*sub, command->counts_arguments);
+  add_variance_option(
+      *sub, command->noise,
+      "Also write the variance of each slice's pixels, 1/mm^2, or HU^2, in files as for -o; all is then "
+      "filtered twice",
+      "A,B,C");
   sub->add_option("-o,--output", command->outputs,
                   std::string("An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of "
                               "--plane, with commas between; each window gives a layer") +

@@ -319,7 +319,7 @@ void run_windows(Job& job, const SlicesCommand& command, SlicesWork& work, Growi
 }  // namespace
 
 void follow_slices(Job& job, const SlicesCommand& command) {
-  check_noise_options(command.noise, command.counts);
+  command.noise.check(command.counts);
   job.input_growing("-i", command.input);
   SlicesWork work = choose_slices(job, command);
   std::optional<Geometry> geometry;

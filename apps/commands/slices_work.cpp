@@ -66,8 +66,7 @@ std::vector<std::string> claim_outputs(Job& job, const std::string& option, cons
 Grid grid_of_scan(Job& job, const SlicesCommand& command, const ImageInfo& input, SlicesWork& work) {
   work.chosen = choose_projections(command.projections, input, "'" + command.input + "'", command.geometry);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file));
-  return scan_grid(job, command.grid, scan, scan.geometry, work.chosen.stack(),
-                   fdk_parameters(command.filter).redundancy);
+  return scan_grid(job, command.grid, scan, scan.geometry, work.chosen.stack(), command.filter.parameters().redundancy);
 }
 
 }  // namespace
@@ -96,6 +95,12 @@ SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo
   return work;
 }
 
+SlicesCommand::SlicesCommand() {
+  add_filter_settings(settings, filter, false);
+  add_counts_flag(settings, counts, counts_arguments.options);
+  add_noise_settings(settings, noise);
+}
+
 std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views) {
   const std::size_t window = command.views.value_or(views);
   return windows_of(views, window, command.step.value_or(window));
@@ -107,11 +112,11 @@ void place_projections(Job& job, const SlicesCommand& command, SlicesWork& work,
     work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
   check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
-  FdkParameters parameters = fdk_parameters(command.filter);
+  FdkParameters parameters = command.filter.parameters();
   if (command.counts) parameters.counts = FdkParameters::Counts{};
   work.quantities.front().parameters = parameters;
   if (command.noise.wanted()) {
-    parameters.variance = noise_of(command.noise, command.counts, work.chosen.pixels());
+    parameters.variance = command.noise.noise(command.counts, work.chosen.pixels());
     work.quantities.back().parameters = parameters;
   }
   work.geometry = geometry ? std::move(*geometry)

@@ -11,7 +11,6 @@
 #include "algorithms/fdk/slices.hpp"
 #include "apps/job/job.hpp"
 #include "apps/options/counts_options.hpp"
-#include "apps/options/filter_options.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/noise_options.hpp"
 #include "apps/options/projection_options.hpp"
@@ -19,10 +18,13 @@
 namespace halocline {
 
 struct SlicesCommand {
+  SlicesCommand();
+
+  Settings settings;
   std::string input, geometry, planes = "axial,coronal,sagittal", outputs;
   ProjectionOptions projections;  // but for the views
   GridOptions grid;
-  FilterOptions filter;
+  FilterSettings filter;
   bool counts = false;
   CountsArguments counts_arguments{.options = {.within_views = true}};  // views come one by one
   NoiseOptions noise;

@@ -12,20 +12,10 @@ namespace {
 
 constexpr OptionName names[] = {
     // devices and memory
-    {"device", "--device"},
-    {"sub_devices", "--sub-devices"},
-    {"device_memory", "--device-memory"},
-    {"scratch", "--scratch"},
-    {"checkpoint", "--checkpoint"},
-    {"resume", "--resume"},
-    {"allow_nonfinite", "--allow-nonfinite"},
-    {"machine", "--machine"},
     {"check_variant()", "'halocline devices --check'"},
     // volumes
     {"grid = the other's", "--like"},
     {"Cutout", "--crop"},
-    {"position", "--position"},
-    {"normal", "--normal"},
     // geometries
     {"detector.size", "--detector"},
     {"detector.spacing", "--pixel"},
@@ -40,108 +30,65 @@ constexpr OptionName names[] = {
     {"patience", "--wait"},
     // projections and counts
     {"projections", "-i"},
-    {"counts", "--counts"},
     {"counts", "-i", "counts"},
     {"flats", "--flat"},
     {"darks", "--dark"},
-    {"saturation", "--saturation"},
-    {"bad_pixels", "--bad-pixels"},
-    {"air", "--air"},
-    {"floor", "--floor"},
     {"hardening", "--beam-hardening"},
     {"ring_width", "--reduce-rings"},
     // projectors and reconstruction
-    {"projector", "--projector"},
-    {"rays", "--rays"},
-    {"precondition", "--precondition"},
     {"hardware_interpolation", "--interpolation hardware"},
     {"half_texels", "--interpolation half"},
     {"half_texels = false", "--interpolation exact or hardware"},
-    {"allow_incomplete_arc", "--allow-incomplete-arc"},
     {"displaced = false", "--nodisplaced"},
-    {"pad", "--pad"},
     {"FdkParameters::variance", "halocline fdk --variance-out"},
     {"half_scans()", "halocline fdk --halves-out"},
     {"window_views", "--views"},
     // iterative reconstruction
-    {"relaxation", "--relaxation"},
     {"passes", "--iterations"},
-    {"lambda", "--lambda"},
-    {"subsets", "--subsets"},
-    {"seed", "--seed"},
-    {"photons", "--photons"},
-    {"electronic", "--electronic"},
-    {"gap_map", "--gap-map"},
-    {"tolerance", "--tolerance"},
     // denoising
-    {"method", "--method"},
-    {"alpha", "--alpha"},
     {"alpha_sigma", "A/sigma"},
     {"alpha_sigma = *", "--alpha */sigma"},
-    {"alpha_path", "--alpha-path"},
     {"strength", "--alpha"},
     {"half_a", "--halves"},
     {"half_b", "--halves"},
     {"half_a, half_b", "--halves"},
-    {"iterations", "--iterations"},
-    {"gap", "--gap"},
-    {"schedule", "--schedule"},
-    {"stages", "--stages"},
     {"dual_bits", "--duals"},
-    {"weight_bits", "--weight-bits"},
-    {"step", "--step"},
-    {"target_fidelity", "--target-fidelity"},
-    {"adaptive_delta", "--adaptive-delta"},
-    {"init", "--init"},
-    {"weights", "--weights"},
     {"noise_map()", "--weights estimate"},
     {"variation", "--tv"},
-    {"huber_delta", "--huber-delta"},
-    {"minimum", "--minimum"},
-    {"maximum", "--maximum"},
-    {"reference", "--reference"},
-    {"reference_eta", "--reference-eta"},
-    {"reference_strength", "--reference-strength"},
-    {"sigma", "--sigma"},
-    {"radius", "--radius"},
-    {"patch_radius", "--patch-radius"},
-    {"search_radius", "--search-radius"},
     {"filter.strength", "--strength"},
     {"time", "--time-axis z"},
     {"time.weight", "--time-weight"},
     // benches and tuning
-    {"size", "--size"},
-    {"seconds", "--seconds"},
     {"classes", "--class"},
     {"methods", "--method"},
-    {"forms", "--forms"},
-    {"views", "--views"},
-    {"slices", "--slices"},
-    {"rows", "--rows"},
-    {"modes", "--modes"},
-    {"jobs", "--jobs"},
 };
 
-std::optional<std::string_view> words_of(std::string_view name, std::string_view command) {
+std::optional<std::string> words_of(std::string_view name, std::string_view command) {
   const OptionName* found = nullptr;
   for (const auto& each : names)
     if (each.name == name && (each.command == command || (each.command.empty() && found == nullptr))) found = &each;
-  return found == nullptr ? std::nullopt : std::optional(found->words);
+  if (found != nullptr) return std::string(found->words);
+  const bool plain =
+      !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+  if (!plain) return std::nullopt;
+  std::string flag = "--" + std::string(name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
 }
 
-// Of what stands between two backticks.
+// The flag for the text between two backticks.
 std::optional<std::string> translated(std::string_view quoted, std::string_view command) {
-  if (const auto words = words_of(quoted, command)) return std::string(*words);
+  if (const auto words = words_of(quoted, command)) return words;
   constexpr std::string_view equals = " = ";
   const auto at = quoted.find(equals);
   if (at == quoted.npos) return std::nullopt;
   const std::string_view name = quoted.substr(0, at), value = quoted.substr(at + equals.size());
   if (const auto words = words_of(std::string(name) + " = *", command)) {
-    std::string result(*words);
+    std::string result = *words;
     return result.replace(result.find('*'), 1, value);
   }
   const auto words = words_of(name, command);
-  return words ? std::optional(std::string(*words) + ' ' + std::string(value)) : std::nullopt;
+  return words ? std::optional(*words + ' ' + std::string(value)) : std::nullopt;
 }
 
 bool in_word(char c) {

@@ -1,5 +1,5 @@
 // The library's errors, warnings and notes name its parameters in backticks (host/system/error.hpp). Users of the
-// command know flags: this is the one table of which parameter is which flag, and the one translation, where text
+// command know flags: this is the one table of parameters whose flag has another name, and the one translation, where text
 // leaves the command.
 #pragma once
 
@@ -22,7 +22,7 @@ std::span<const OptionName> option_names();
 
 /// The text in the words of that subcommand's command line. A name with a value that is in no entry becomes the name's
 /// words and the value, as "`method = spdu`" becomes "--method spdu". What stands between single quotes is the user's,
-/// and stays; so do names without an entry.
+/// and stays. A parameter without an entry is the option of its name: `time_limit` is --time-limit.
 std::string in_options(std::string_view text, std::string_view command);
 
 /// The same for the subcommand that runs.

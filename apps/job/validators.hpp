@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/jobs/setting_values.hpp"
+
 namespace CLI {
 class App;
 class Option;
@@ -17,21 +19,6 @@ class Validator;
 }  // namespace CLI
 
 namespace halocline {
-
-/// "64M", "1.5G", "4096": bytes, with K, M, G, T (also k, MB, MiB) as powers of 1024. Throws InputError that names
-/// `option`.
-std::size_t parse_bytes(const std::string& option, const std::string& text);
-
-/// The numbers in `words`, between which commas or spaces stand ("1,2,3", "1, 2, 3", {"1", "2", "3"}). Throws
-/// InputError that names `option` and the word that is not a finite number.
-std::vector<double> parse_numbers(const std::string& option, const std::vector<std::string>& words);
-/// The same, and there must be `count` of them; `names` ("NX,NY,NZ") is shown if not.
-std::vector<double> parse_numbers(const std::string& option, const std::vector<std::string>& words, std::size_t count,
-                                  const std::string& names);
-/// Throws InputError that names `option` unless all are whole and in [minimum, 2^31 - 1].
-void require_whole(const std::string& option, const std::vector<double>& values, std::int64_t minimum);
-/// Throws InputError that names `option` unless all are positive.
-void require_positive(const std::string& option, const std::vector<double>& values);
 
 enum class Numbers { any, positive, sizes, indices };  // sizes: whole, from 1; indices: whole, from 0
 

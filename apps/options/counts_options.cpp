@@ -11,7 +11,6 @@
 #include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
@@ -30,75 +29,26 @@ double check_field(Job& job, const std::string& option, const std::string& path,
   return grid_bytes(grid);
 }
 
-const std::string counts_group = "From counts to line integrals";
-
-std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments& arguments) {
-  CountsOptions& options = arguments.options;
-  std::vector<CLI::Option*> added{
-      app.add_option(
-             "--flat,--flats", arguments.flats,
-             "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
-             "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
-             "clear step of less than 30 % about half-way. This, --air or both; transmissions (0 to 1) need neither")
-          ->expected(1, 2)
-          ->type_name("FILE"),
-      app.add_option("--dark,--darks", arguments.dark,
-                     "Images without the beam (u, v, n); their mean is taken. Default: 0")
-          ->type_name("FILE"),
-      add_list(app, "--air", options.air, "U0,V0,U1,V1", Numbers::indices,
-               "Pixels of the detector, upper ends not included, that see the beam alone in every view: their mean is "
-               "the view's beam"),
-      app.add_option("--bad-pixels", arguments.bad_pixels,
-                     "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
-                     "around it. Default: pixels are looked for that are dark, stuck at one count, or whose flat is "
-                     "below half or above double that of those around them")
-          ->type_name("FILE"),
-      app.add_option("--floor", options.floor,
-                     "Counts above the dark field; lower ones, and zeros, are raised to it, unless they are pixels "
-                     "that fail among bright ones, which are interpolated. Default: 0.5 of whole numbers, else 1e-5 of "
-                     "the beam. Of a bin (--bin): its sum")
-          ->check(positive_number())
-          ->default_str("")
-          ->type_name("COUNTS"),
-      app.add_option("--saturation", options.saturation,
-                     "Tell how many counts reach this. Default: the greatest number of an integer type")
-          ->check(positive_number())
-          ->type_name("COUNTS"),
-      app.add_option_function<std::string>(
-             "--beam-hardening",
-             [&options](const std::string& text) { options.hardening = parse_numbers("--beam-hardening", {text}); },
-             "Line integrals q become C1 q + C2 q^2 + ...")
-          ->type_name("C1,C2,...")};
-  for (auto* option : added) option->group(counts_group);
-  return added;
-}
-
-void add_ring_option(CLI::App& app, CountsOptions& options, const std::string& inputs) {
-  app.add_option("--reduce-rings", options.ring_width,
-                 "Take off what a pixel differs by from those on both sides of it in the median over all views: "
-                 "rings up to W pixels wide go (try 2; 0: none)" +
-                     inputs)
-      ->check(whole_number_from(0, 1000))
-      ->type_name("W")
-      ->group(counts_group);
-}
-
 }  // namespace
 
-void add_counts_options(CLI::App& app, CountsArguments& arguments) {
-  add_calibration_options(app, arguments);
-  add_ring_option(app, arguments.options, "");
-}
-
-CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments) {
-  auto* flag = app.add_flag("--counts", counts,
-                            "The projections are a detector's counts: they become line integrals on the way, as "
-                            "'halocline counts' would make them. --flat, --dark, --bad-pixels, --air are of the whole "
-                            "detector, before --crop and --bin");
-  flag->group(counts_group);
-  for (auto* option : add_calibration_options(app, arguments)) option->needs(flag);
-  add_ring_option(app, arguments.options, ". Of line integrals, too");
-  return flag;
+void add_counts_files(CLI::App& app, CountsArguments& arguments) {
+  CLI::Option* const counts = app.get_option_no_throw("--counts");
+  for (auto* option :
+       {app.add_option(
+               "--flat,--flats", arguments.flats,
+               "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
+               "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
+               "clear step of less than 30 % about half-way. This, --air or both; transmissions (0 to 1) need neither")
+            ->expected(1, 2),
+        app.add_option("--dark,--darks", arguments.dark,
+                       "Images without the beam (u, v, n); their mean is taken. Default: 0"),
+        app.add_option("--bad-pixels", arguments.bad_pixels,
+                       "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
+                       "around it. Default: pixels are looked for that are dark, stuck at one count, or whose flat is "
+                       "below half or above double that of those around them")}) {
+    option->type_name("FILE")->group(counts_group);
+    if (counts != nullptr) option->needs(counts);
+  }
 }
 
 void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments) {

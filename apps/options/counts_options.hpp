@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/jobs/counts_settings.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/preprocessing/ring_reduction.hpp"
@@ -15,7 +16,6 @@
 
 namespace CLI {
 class App;
-class Option;
 }  // namespace CLI
 
 namespace halocline {
@@ -33,11 +33,8 @@ struct CountsArguments {
   bool has_open_beam() const { return !flats.empty() || white_level.has_value(); }
 };
 
-/// Adds the group of options.
-void add_counts_options(CLI::App& app, CountsArguments& arguments);
-
-/// Adds --counts, which the same options need but for --reduce-rings, which serves line integrals, too; returns it.
-CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
+/// --flat, --dark and --bad-pixels; where there is a --counts, they need it.
+void add_counts_files(CLI::App& app, CountsArguments& arguments);
 
 /// With `counts`, and neither --flat nor --air: takes the level that the geometry's file states (.xtekct: WhiteLevel)
 /// as the open beam, and says it.

@@ -1,34 +1,19 @@
-// Options of denoise for time: several volumes as frames, or a volume with a time axis.
+// Several volumes of `halocline denoise` as time frames.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise/denoise.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/job.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
-
-/// "out_%02d.mha" with 3 is "out_03.mha", and "out_%02d_%04d.tif" is "out_03_%04d.tif". Throws InputError that names
-/// `option` if there is no such place.
-std::string numbered(const std::string& option, const std::string& pattern, std::size_t number);
 
 struct FrameOptions {
   std::vector<std::string> inputs;  // in the order of time
-  std::string time_axis;            // "z", or empty
 
   bool several() const { return inputs.size() > 1; }
 };
-
-void add_time_options(CLI::App& sub, FrameOptions& options, TimeAxis& time);
-
-/// Throws InputError that names -i, --time-axis or --time-weight if they do not go with the method or each other.
-void check_frame_options(const FrameOptions& options, const DenoiseParameters& parameters);
 
 /// Takes all inputs for the job; the grid of each, which is one. Throws InputError if they differ.
 Grid input_frames(Job& job, const FrameOptions& options);

@@ -34,15 +34,15 @@ class FdkOptions(TypedDict, total=False):
     allow_incomplete_arc: bool
     counts: bool
     air: Any
-    bad_pixels: Any
     floor: float
     saturation: float
     beam_hardening: Any
     reduce_rings: int
-    variance_out: Any
     photons: float
     photons_per_count: float
     electronic: float
+    bad_pixels: Any
+    variance_out: Any
     halves_out: Any
     hu: float
     output_type: Literal["uint8", "int16", "uint16", "float16", "float32"]
@@ -63,9 +63,9 @@ class FdkOptions(TypedDict, total=False):
     minimum: float
     maximum: float
     nonnegative: bool
-    reference: Any
     reference_eta: float
     reference_strength: float
+    reference: Any
     checkpoint: Any
     resume: bool
 
@@ -87,45 +87,45 @@ class ReconstructOptions(TypedDict, total=False):
     iterations: int
     init: Any
     subsets: int
-    seed: Any
+    seed: int
     projector: Literal["automatic", "joseph", "siddon", "distance-driven"]
     rays: Literal["automatic", "end", "through"]
     interpolation: Literal["exact", "hardware"]
-    relaxation: Any
+    relaxation: float
     precondition: Literal["none", "ramp"]
     tolerance: float
     lambda_: float
     alpha: float
     gap: float
-    gap_map: Any
     tv: Literal["isotropic", "anisotropic", "huber"]
     huber_delta: float
     minimum: float
     maximum: float
     nonnegative: bool
-    reference: Any
     reference_eta: float
     reference_strength: float
-    weights: Any
     photons: float
     electronic: float
     no_weights: bool
+    counts: bool
+    air: Any
+    floor: float
+    saturation: float
+    beam_hardening: Any
+    reduce_rings: int
+    time_limit: float
+    keep_partial: bool
+    weights: Any
+    gap_map: Any
+    reference: Any
     views: Any
     crop: Any
     bin: Any
     pixel: Any
     detector_origin: Any
-    counts: bool
-    air: Any
     bad_pixels: Any
-    floor: float
-    saturation: float
-    beam_hardening: Any
-    reduce_rings: int
     pad_volume: float
     plot: Any
-    time_limit: float
-    keep_partial: bool
     checkpoint: Any
     checkpoint_every: float
     resume: bool
@@ -146,7 +146,6 @@ class DenoiseOptions(TypedDict, total=False):
     html_size: int
     allow_nonfinite: bool
     alpha: Any
-    halves: Any
     weights: Any
     iterations: int
     gap: float
@@ -157,21 +156,14 @@ class DenoiseOptions(TypedDict, total=False):
     step: float
     target_fidelity: float
     adaptive_delta: float
-    init: Any
     alpha_path: Any
     time_limit: float
     keep_partial: bool
-    checkpoint: Any
-    checkpoint_every: float
-    resume: bool
-    preview_roi: Any
-    png: Any
     tv: Literal["isotropic", "anisotropic", "huber"]
     huber_delta: float
     minimum: float
     maximum: float
     nonnegative: bool
-    reference: Any
     reference_eta: float
     reference_strength: float
     sigma: float
@@ -181,6 +173,14 @@ class DenoiseOptions(TypedDict, total=False):
     strength: float
     time_weight: float
     time_axis: Literal["z"]
+    halves: Any
+    reference: Any
+    init: Any
+    checkpoint: Any
+    checkpoint_every: float
+    resume: bool
+    preview_roi: Any
+    png: Any
     output_type: Literal["same", "uint8", "int16", "uint16", "float16", "float32"]
     rescale: bool
 
@@ -245,11 +245,11 @@ class CountsOptions(TypedDict, total=False):
     html_size: int
     allow_nonfinite: bool
     air: Any
-    bad_pixels: Any
     floor: float
     saturation: float
     beam_hardening: Any
     reduce_rings: int
+    bad_pixels: Any
     pixel: Any
     detector_origin: Any
 

@@ -157,7 +157,7 @@ static void wrong_arguments_are_named(void) {
   CHECK_OK(halocline_job_set(denoise, "method", "tvgd"));
   CHECK_OK(halocline_job_set(denoise, "gap", "1e-3"));
   CHECK_STATUS(halocline_job_run(denoise), HALOCLINE_ERROR_INPUT);
-  CHECK_TEXT("`gap` is given for tvgd");
+  CHECK_TEXT("`gap` is for the methods pdu, spdu and pdu4d");
   CHECK_OK(halocline_job_set(denoise, "method", "pdu"));
   CHECK_STATUS(halocline_job_input(denoise, "volumes", &s.volume_grid, s.volume), HALOCLINE_ERROR_INPUT);
   CHECK_TEXT("the input `volumes`");

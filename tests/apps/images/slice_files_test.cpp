@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "apps/images/image_file.hpp"
-#include "apps/options/frame_options.hpp"
+#include "apps/options/file_names.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"

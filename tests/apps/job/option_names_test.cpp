@@ -92,10 +92,15 @@ class Commands {
 };
 
 TEST(OptionNames, AllThatTheLibraryNamesHasAFlag) {
+  const Commands commands;
   const auto found = names_in_sources();
   EXPECT_GT(found.size(), 70u);
-  for (const auto& [name, file] : found)
-    EXPECT_NE(in_options("`" + name + "`", ""), "`" + name + "`") << file << " names " << name;
+  for (const auto& [name, file] : found) {
+    const std::string words = in_options("`" + name + "`", "");
+    EXPECT_NE(words, "`" + name + "`") << file << " names " << name;
+    if (words.starts_with("--"))
+      EXPECT_TRUE(commands.has(words.substr(0, words.find(' ')), "")) << file << " names " << name;
+  }
 }
 
 TEST(OptionNames, AllFlagsOfTheTableAreThere) {
@@ -140,14 +145,14 @@ TEST(OptionNames, ANameIsTheSubcommandsOwnFlagWhereItHasOne) {
 }
 
 TEST(OptionNames, UnknownNamesAndTheUsersWordsStay) {
-  for (const std::string text : {"`wavelet` is new", "`wavelet = 3`", "a ` alone", "``", "` `", "`alpha", "alpha`",
-                                 "'`alpha`.mha' is no file", "-i 'it's `alpha`' holds no voxels"})
+  for (const std::string text : {"`wavelet()` is new", "`Wavelet::size = 3`", "a ` alone", "``", "` `", "`alpha",
+                                 "alpha`", "'`alpha`.mha' is no file", "-i 'it's `alpha`' holds no voxels"})
     EXPECT_EQ(in_options(text, "denoise"), text);
   EXPECT_EQ(in_options("the views' `alpha` and the object's `gap`", ""), "the views' --alpha and the object's --gap");
-  EXPECT_EQ(in_options("`wavelet` `alpha`", ""), "`wavelet` --alpha");
-  nlohmann::json value{{"notes", {"leave `pad` out", 3}}, {"text", "`wavelet`"}, {"none", nullptr}};
+  EXPECT_EQ(in_options("`wavelet()` `alpha` `time_limit`", ""), "`wavelet()` --alpha --time-limit");
+  nlohmann::json value{{"notes", {"leave `pad` out", 3}}, {"text", "`wavelet()`"}, {"none", nullptr}};
   put_in_options(value);
-  EXPECT_EQ(value, (nlohmann::json{{"notes", {"leave --pad out", 3}}, {"text", "`wavelet`"}, {"none", nullptr}}));
+  EXPECT_EQ(value, (nlohmann::json{{"notes", {"leave --pad out", 3}}, {"text", "`wavelet()`"}, {"none", nullptr}}));
 }
 
 TEST(Errors, SayTheirPartsAndParameters) {

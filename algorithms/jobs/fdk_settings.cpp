@@ -1,0 +1,115 @@
+#include "algorithms/jobs/fdk_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "algorithms/fdk/ramp.hpp"
+#include "host/system/error.hpp"
+
+namespace halocline {
+namespace {
+
+const char* const noise_group = "Noise of the volume";
+const char* const scan_group =
+    "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
+    "themselves)";
+
+}  // namespace
+
+FdkParameters FilterSettings::parameters() const {
+  FdkParameters parameters;
+  parameters.window = window_from_name(window);
+  parameters.cutoff = cutoff;
+  parameters.pad = pad;
+  parameters.half_texels = interpolation == "half";
+  parameters.hardware_interpolation = parameters.half_texels || interpolation == "hardware";
+  parameters.redundancy = {
+      .displaced = !no_displaced, .force_displaced = displaced, .allow_incomplete_arc = allow_incomplete_arc};
+  return parameters;
+}
+
+void add_filter_settings(Settings& settings, FilterSettings& filter, bool half) {
+  settings.add("window", filter.window, "Window on the ramp filter").one_of(window_names());
+  settings
+      .add("cutoff", filter.cutoff, "Fraction of the highest frequency that the window spans, above 0 and at most 1")
+      .positive()
+      .unit("F");
+  std::vector<std::string> interpolations{"exact", "hardware"};
+  if (half) interpolations.emplace_back("half");
+  settings
+      .add("interpolation", filter.interpolation,
+           std::string("exact: float32; hardware: texture units (8-bit fractions on most GPUs)") +
+               (half ? "; half: the same of projections in half precision, for the least time" : ""))
+      .one_of(std::move(interpolations));
+  settings
+      .add("displaced", filter.displaced,
+           "Weigh the detector as a displaced one (Wang), however little it is displaced")
+      .excludes("nodisplaced")
+      .group(scan_group);
+  settings
+      .add("nodisplaced", filter.no_displaced,
+           "Do not weigh a displaced detector (Wang): its rows then count as truncated, see `pad`")
+      .group(scan_group);
+  settings
+      .add("pad", filter.pad,
+           "Truncated projections: let rows go on as those of an ellipse would, by this fraction of their length at "
+           "most, 0 to 1, before they are filtered")
+      .between(0, 1)
+      .unit("F")
+      .group(scan_group);
+  settings
+      .add("allow-incomplete-arc", filter.allow_incomplete_arc,
+           "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps; values are "
+           "multiplied so that a uniform object keeps its mean")
+      .group(scan_group);
+}
+
+std::string NoiseSettings::text() const {
+  return fmt::format("{:.6g} photons{} and electronic noise {:.6g}", photons.value_or(photons_per_count.value_or(1)),
+                     photons ? "" : " a count", electronic);
+}
+
+// The mean of n line integrals is as noisy as one with n times the photons; of n counts the photons are in their sum.
+FdkParameters::Noise NoiseSettings::noise(bool counts, double pixels) const {
+  return {counts ? photons_per_count.value_or(1) : *photons * pixels, electronic * std::sqrt(pixels)};
+}
+
+void NoiseSettings::check(bool counts, bool wanted, const std::string& purpose) const {
+  if (counts && photons)
+    throw InputError(
+        "`photons` is not for `counts`, which tell the noise themselves; leave it out (and give `photons_per_count` if "
+        "a count is not a photon)");
+  if (!counts && photons_per_count)
+    throw InputError("`photons_per_count` needs `counts`, of which it says the photons");
+  if (!wanted && photons_per_count) throw InputError("`photons_per_count` requires " + purpose);
+  if (wanted && !counts && !photons)
+    throw InputError(
+        fmt::format("`photons` is missing: {} needs the number of photons a pixel of the unattenuated beam", purpose));
+  if (!wanted && (photons || electronic > 0))
+    throw InputError(fmt::format("`photons` and `electronic` describe the noise for {}, which is missing", purpose));
+}
+
+void add_noise_settings(Settings& settings, NoiseSettings& noise) {
+  settings
+      .add("photons", noise.photons,
+           "Photons a pixel (before `bin`) of the unattenuated beam; required for a variance, but with `counts`")
+      .positive()
+      .unit("I0")
+      .group(noise_group);
+  settings
+      .add("photons-per-count", noise.photons_per_count,
+           "With `counts`: photons that a count stands for (default 1), for a variance")
+      .needs("counts")
+      .positive()
+      .unit("N")
+      .group(noise_group);
+  settings
+      .add("electronic", noise.electronic,
+           "Standard deviation of the electronic noise of a pixel (before `bin`), photons")
+      .not_negative()
+      .unit("S")
+      .group(noise_group);
+}
+
+}  // namespace halocline

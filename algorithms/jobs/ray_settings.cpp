@@ -1,0 +1,41 @@
+#include "algorithms/jobs/ray_settings.hpp"
+
+#include <utility>
+
+#include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
+#include "host/system/log.hpp"
+
+namespace halocline {
+
+void add_ray_settings(Settings& settings, RaySettings& rays, const std::string& about,
+                      const std::vector<std::string>& more) {
+  auto names = projector_choices();
+  names.insert(names.end(), more.begin(), more.end());
+  settings
+      .add("projector", rays.projector,
+           about + ". automatic: joseph, or distance-driven where voxels are finer than the rays")
+      .one_of(std::move(names));
+  settings
+      .add("rays", rays.rays,
+           "Rays end at the detector, or run through a virtual one. automatic: through where the detector cuts the "
+           "field of view")
+      .one_of(ray_ends_names());
+}
+
+RayChoices choose_rays(const RaySettings& rays, bool hardware, Geometry geometry, const Grid& volume,
+                       const std::string& name, const Grid& projections) {
+  const RayEnds given = ray_ends_from_name(rays.rays);
+  if (given != RayEnds::automatic) geometry.ray_ends = given;
+  for (const std::string& note : notes_on_ray_ends(geometry, volume, name, projections))
+    library_log()->warn("{}", note);
+  RayChoices choices{with_ray_ends(std::move(geometry), volume, projections)};
+  std::optional<Projector> chosen = projector_choice(rays.projector);
+  if (!chosen && hardware) chosen = Projector::joseph;
+  const std::string note = note_on_fine_voxels(chosen, choices.geometry, volume, projections);
+  if (!note.empty()) library_log()->warn("{}", note);
+  choices.projector = projector_of(chosen, hardware, choices.geometry, volume, projections);
+  return choices;
+}
+
+}  // namespace halocline
