@@ -218,7 +218,9 @@ INLINE float hat(float at, float voxel) {
 #elif defined(BRICKS)
 #include "joseph_bricks.clh"
 #elif defined(SLICES)
+#ifdef ALIGNED
 #include "joseph_slices_adjoint.clh"
+#endif
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,

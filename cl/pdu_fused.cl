@@ -1,4 +1,4 @@
-// One to four iterations of pdu.cl (or, with WEIGHT_BITS, of spdu.cl) in one pass over memory, each with the same bits
+// One or two iterations of pdu.cl (or, with WEIGHTED, of spdu.cl) in one pass over memory, each with the same bits
 // as there:
 //   q' <- Proj_{|q_i| <= lambda}( q + step o D u ),  u' <- u + theta (f - u + [w] div q'),  STAGES times
 // Overlapped tiles in x and y, streaming in z (temporal blocking as in Nguyen et al. 2010).
@@ -13,11 +13,13 @@
 // Halo: STAGES slices low and high. Traffic: 12 bytes a voxel and pass, a stored weight, and 6 stored duals.
 // Groups: (TILE_X, TILE_Y, 1) over (tiles, tiles, chunks of `chunk` slices); a tile gives
 // (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of TILE_Y - 2 STAGES + 1 rows.
-// Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS, WEIGHT_BITS.
+// Tunables: STAGES (1, 2), COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS, WEIGHTED; all go together.
 #pragma OPENCL FP_CONTRACT OFF
 #include "columns.clh"
+#include "extent.clh"
 #include "pdu_fused.clh"
 #include "tv.clh"
+#include "weights.clh"
 
 #ifndef STAGES
 #define STAGES 2
@@ -71,7 +73,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const int above = more_y ? min(item + TILE_X, ITEMS - 1) : item;
   const int right = more_x ? min(item + 1, ITEMS - 1) * COLUMNS : item * COLUMNS + COLUMNS - 1;
   const int lowest = max(0, z0 - STAGES), highest = min(nz - 1, z1 + STAGES - 1);
-  const float4 steps[4] = {STEP(pass.step0), STEP(pass.step1), STEP(pass.step2), STEP(pass.step3)};
+  const float4 steps[2] = {STEP(pass.step0), STEP(pass.step1)};
 #if DUAL_BITS != 32
   const float unit = lambda / DUAL_LARGEST, per_unit = DUAL_LARGEST / lambda;
 #endif
@@ -121,13 +123,13 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     for (int k = 0; k < STAGES; ++k) {
       const float4 step = steps[k];
       const int z = s - 2 * k;
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
       Columns weight, weight_y, weight_z, past_weight;
-      weight.all = LOAD_WEIGHTS(w + SLICE(z), here);
-      weight_y.all = LOAD_WEIGHTS(w + SLICE(z), here_y);
-      weight_z.all = LOAD_WEIGHTS(w + SLICE(z + 1), here);
-      past_weight.all = LOAD_WEIGHTS(w + SLICE(z - 1), here);
-      const float weight_x = WEIGHT_IN(w + SLICE(z), here_x);
+      weight.all = LOAD(floats, w + SLICE(z), here);
+      weight_y.all = LOAD(floats, w + SLICE(z), here_y);
+      weight_z.all = LOAD(floats, w + SLICE(z + 1), here);
+      past_weight.all = LOAD(floats, w + SLICE(z - 1), here);
+      const float weight_x = (w + SLICE(z))[here_x];
 #endif
       Columns primal;
       {
@@ -138,7 +140,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float dy = past_q[k].y.at[c] - qy_below.at[c];
           const float dz = past_q[k].z.at[c] - older_q[k].z.at[c];
           const float div = fma(rz, dz, fma(ry, dy, rx * dx)), old = past_u[k].at[c];
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
           primal.at[c] = fma(step.w, fma(past_weight.at[c], div, data[k].at[c] - old), old);
 #else
           primal.at[c] = fma(step.w, (data[k].at[c] - old) + div, old);
@@ -159,7 +161,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float value = now_u[k].at[c];
           const float dx = (c + 1 < COLUMNS ? now_u[k].at[c + 1 < COLUMNS ? c + 1 : 0] : ahead_x) - value;
           const float dy = ahead_y.at[c] - value, dz = more_z ? ahead.at[c] - value : 0.0f;
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
           float most = c + 1 < COLUMNS ? weight.at[c + 1 < COLUMNS ? c + 1 : 0] : (more_x ? weight_x : 0.0f);
           most = fmax(most, fmax(more_y ? weight_y.at[c] : 0.0f, more_z ? weight_z.at[c] : 0.0f));
           const float sum = weight.at[c] + most, each = sum > 0.0f ? 1.0f / sum : 0.0f;

@@ -1,14 +1,14 @@
 // What runs of pdu.cl, spdu.cl and pdu_fused.cl need besides their iterations:
 //   pdu_state_start  u = f, q = 0 (pdu_fused.cl)
-//   pdu_state_gap    the duality gap, with WEIGHT_BITS that of spdu.cl: per slice the sums of
+//   pdu_state_gap    the duality gap, with WEIGHTED that of spdu.cl: per slice the sums of
 //                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u  (term by term not negative: no
-//                    cancellation),  |D u|,  (u - f)^2,  and with WEIGHT_BITS  (u - f)^2 / w
+//                    cancellation),  |D u|,  (u - f)^2,  and with WEIGHTED  (u - f)^2 / w
 // Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the
 // bound is one for certain.
 //
 // Arrays: u, f volumes; w a volume of weights (weights.clh); qx, qy, qz volumes of dual_t; partials (sums.clh). Halo:
 // one slice low and one high.
-// Tunables: DUAL_BITS; WEIGHT_BITS; sums.clh's.
+// Tunables: DUAL_BITS; WEIGHTED; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "duals.clh"
 #include "sums.clh"
@@ -62,7 +62,7 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 #endif
 }
 
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
 #define COMPONENTS 4
 #else
 #define COMPONENTS 3
@@ -97,11 +97,11 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       under.all = (floats)(0.0f);
       if (z > 0) under = load_dual(qx, qy, qz, i - plane, lambda).z;
       const float left = x > 0 ? dual_x_at(qx, qy, qz, i - 1, lambda) : 0.0f;
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
       Columns weight, weight_y, weight_z;
-      weight.all = LOAD_WEIGHTS(w, i);
-      weight_y.all = more_y ? LOAD_WEIGHTS(w, i + row) : weight.all;
-      weight_z.all = more_z ? LOAD_WEIGHTS(w, i + plane) : weight.all;
+      weight.all = LOAD(floats, w, i);
+      weight_y.all = more_y ? LOAD(floats, w, i + row) : weight.all;
+      weight_z.all = more_z ? LOAD(floats, w, i + plane) : weight.all;
       const float weight_x = more_x ? WEIGHT(i + COLUMNS) : weight.at[COLUMNS - 1];
 #endif
       float excess = 0.0f, variation = 0.0f, fidelity = 0.0f, weighted = 0.0f;
@@ -116,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
         const float bound = fma(lambda, length, -fma(q.z.at[c], dz, fma(q.y.at[c], dy, q.x.at[c] * dx)));
         const float change = value - data.at[c];
         fidelity = fma(change, change, fidelity);
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
         const float mine = weight.at[c], inverse = mine > 0.0f ? 1.0f / mine : 0.0f, rest = fma(-mine, div, change);
         const float ahead = c + 1 < COLUMNS ? weight.at[c + 1 < COLUMNS ? c + 1 : 0] : weight_x;
         const bool counts = fmax(fmax(mine, ahead), fmax(weight_y.at[c], weight_z.at[c])) > 0.0f;
@@ -132,7 +132,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       sums[0] = add_value(sums[0], excess);
       sums[1] = add_value(sums[1], variation);
       sums[2] = add_value(sums[2], fidelity);
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
       sums[3] = add_value(sums[3], weighted);
 #endif
       here = up;
@@ -174,7 +174,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
   const real under = z > 0 ? dual_at(qx, qy, qz, i - plane, lambda).z : 0;
   const real div = rx * (q.x - left) + ry * (q.y - below) + rz * (q.z - under);
   const real change = here - f[i], bound = lambda * length - (q.x * dx + q.y * dy + q.z * dz);
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
   const real weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0, rest = change - weight * div;
   const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent)) > 0;
   return (real4)((counts ? bound : 0) + rest * rest * inverse / 2, counts ? length : 0, change * change,
@@ -189,7 +189,7 @@ __kernel void pdu_state_gap(__global const float* restrict u, __global const flo
                             WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
                             __global const dual_t* restrict qz, __global sum_t* restrict partials, Extent extent,
                             PerAxis r, float lambda) {
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
   STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z, lambda))
 #else
   STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, extent, r.x, r.y, r.z, lambda))

@@ -6,7 +6,7 @@
 //   P          1.  REFERENCE: 1 - gamma xi xi^T,  xi = D v / sqrt(|D v|^2 + eta^2)  (Ehrhardt & Betcke 2016). P is
 //              symmetric, couples no two voxels, and shortens: ||P D|| <= ||D||, steps that are stable without it are
 //              stable with it
-//   w          1.  WEIGHT_BITS: weights.clh; where it is 0, u is f cut to the box
+//   w          1.  WEIGHTED: weights.clh; where it is 0, u is f cut to the box
 //   the box    none.  BOX: minimum, maximum (either may be infinite)
 //
 //   pdu_variant_dual    q <- Proj( (q + s_i P D u) / (1 + s_i delta / lambda) ),  Proj to |q| <= lambda, ANISOTROPIC to
@@ -22,7 +22,7 @@
 //
 // Arrays: as in pdu.cl, w (weights.clh), and the volume `reference` (v). Halo: one slice low and one high an iteration,
 // of those too.
-// Tunables: group shape (host); WEIGHT_BITS; sums.clh's.
+// Tunables: group shape (host); WEIGHTED; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "regulariser.clh"
 #include "sums.clh"
@@ -107,7 +107,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 #else
   const real rest = outside, beyond = 0;
 #endif
-#ifdef WEIGHT_BITS
+#ifdef WEIGHTED
   const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent)) > 0;
 #else
   const bool counts = true;

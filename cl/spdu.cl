@@ -9,13 +9,11 @@
 //
 // w = 0: no view saw the voxel. There u = f; where w is 0 at i and at all its forward neighbours q_i is 0 and its term
 // of the total variation, a constant, is left out.
-// Arrays: as in pdu.cl, and w, a volume of weights (weights.clh). Halo: one slice low and one high an iteration (w
+// Arrays: as in pdu.cl, and w, a volume of weights. Halo: one slice low and one high an iteration (w
 // too).
-// Tunables: group shape (host); EXTRAPOLATE; WEIGHT_BITS; LANES_PER_ITEM as in sums.clh.
+// Tunables: group shape (host); EXTRAPOLATE; LANES_PER_ITEM as in sums.clh.
 #pragma OPENCL FP_CONTRACT OFF
-#ifndef WEIGHT_BITS
-#define WEIGHT_BITS 32
-#endif
+#define WEIGHTED
 #include "tv.clh"
 #include "weights.clh"
 
@@ -25,13 +23,13 @@
 
 #if LANES_PER_ITEM == 1
 
-__kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
+__kernel void spdu_dual(__global const float* restrict u, __global const float* restrict w, __global float* restrict qx,
                         __global float* restrict qy, __global float* restrict qz, Extent extent, PerAxis step,
                         float lambda) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
-  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent);
+  const float weight = w[i] + largest_ahead(w, i, row, plane, x, y, z, extent);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i];
@@ -44,7 +42,7 @@ __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __glo
   qz[i] = pz * scale;
 }
 
-__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __global const float* restrict qx,
+__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w, __global const float* restrict qx,
                           __global const float* restrict qy, __global const float* restrict qz,
                           __global float* restrict u,
 #ifdef EXTRAPOLATE
@@ -54,7 +52,7 @@ __kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __g
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
-  const float before = u[i], weight = WEIGHT(i);
+  const float before = u[i], weight = w[i];
   const float div = divergence(qx, qy, qz, i, row, plane, x, y, z, r.x, r.y, r.z);
 #ifdef EXTRAPOLATE
   const float step = theta / (weight + theta);
@@ -72,21 +70,7 @@ __kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __g
 // On CPUs a work-item has a row. Work-items: (1, rows, slices).
 #include "rows.clh"
 
-// Weights of 16 columns of the row that begins at voxel i, from x on; beyond its end 0.
-INLINE vector load_weights(WEIGHTS_DECLARED size_t i, int x, int nx) {
-  if (x + WIDTH <= nx) {
-#if WEIGHT_BITS == 32
-    return vload16(0, w + i + x);
-#else
-    return vload_half16(0, w + i + x);
-#endif
-  }
-  float columns[WIDTH];
-  for (int n = 0; n < WIDTH; ++n) columns[n] = x + n < nx ? WEIGHT(i + x + n) : 0.0f;
-  return vload16(0, columns);
-}
-
-__kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
+__kernel void spdu_dual(__global const float* restrict u, __global const float* restrict w, __global float* restrict qx,
                         __global float* restrict qy, __global float* restrict qz, Extent extent, PerAxis step,
                         float lambda) {
   const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
@@ -95,10 +79,10 @@ __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __glo
   __global const float *here = u + i, *up = more_y ? here + row : here, *over = more_z ? here + plane : here;
   qx += i, qy += i, qz += i;
   for (int x = 0; x < extent.nx; x += WIDTH) {
-    vector most = load_weights(WEIGHTS_PASSED i, x + 1, extent.nx);
-    if (more_y) most = fmax(most, load_weights(WEIGHTS_PASSED i + row, x, extent.nx));
-    if (more_z) most = fmax(most, load_weights(WEIGHTS_PASSED i + plane, x, extent.nx));
-    const vector weight = load_weights(WEIGHTS_PASSED i, x, extent.nx) + most;
+    vector most = load_columns(w + i, x + 1, extent.nx);
+    if (more_y) most = fmax(most, load_columns(w + i + row, x, extent.nx));
+    if (more_z) most = fmax(most, load_columns(w + i + plane, x, extent.nx));
+    const vector weight = load_columns(w + i, x, extent.nx) + most;
     const vector s = select((vector)(0.0f), 1.0f / weight, weight > 0.0f);
     const vector value = load_columns(here, x, extent.nx);
     const vector px = fma(step.x * s, load_right(here, x, extent.nx) - value, load_columns(qx, x, extent.nx));
@@ -111,7 +95,7 @@ __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __glo
   }
 }
 
-__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __global const float* restrict qx,
+__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w, __global const float* restrict qx,
                           __global const float* restrict qy, __global const float* restrict qz,
                           __global float* restrict u,
 #ifdef EXTRAPOLATE
@@ -121,7 +105,7 @@ __kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __g
   const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(0, y, z);
   for (int x = 0; x < extent.nx; x += WIDTH) {
-    const vector before = load_columns(u + i, x, extent.nx), weight = load_weights(WEIGHTS_PASSED i, x, extent.nx);
+    const vector before = load_columns(u + i, x, extent.nx), weight = load_columns(w + i, x, extent.nx);
     const vector div = divergences(qx + i, qy + i, qz + i, row, plane, x, y, z, extent.nx, r.x, r.y, r.z);
 #ifdef EXTRAPOLATE
     const vector step = theta / (weight + theta);

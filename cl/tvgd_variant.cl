@@ -5,7 +5,7 @@
 //   c   1.  ADAPTIVE: c_a = exp(-(d_a / delta)^2), so that differences well above delta, edges, stay (adaptive-weighted total
 //       variation; Liu, Ma, Fan & Liang 2012). As there, g is the derivative of sum_i N_i with the weights c held constant at
 //       those of the present u, in all of the roots that u_i is part of.
-//   s   1.  WEIGHTS: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
+//   s   1.  WEIGHTED: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
 //   tvgd_variant_step  u_new = u - factor v, factor = control[0] if `steered`, else `given`
 //   tvgd_variant_sums  per slice the sums of v^2, (u - f)^2, (u - f) v, N; with KEEP v is kept in `kept` (CPUs)
 // A step moves u by factor ||v||, and ||u - factor v - f||^2 = ||u - f||^2 - 2 factor <u - f, v> + factor^2 ||v||^2: the sums
@@ -13,12 +13,13 @@
 //
 // Arrays: volumes u, u_new, f, w, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the
 // descent has ended). Halo: one slice low and one high, as for tvgd.cl; w needs none. GPUs compute v in both kernels, voxel by
-// voxel: 16 bytes a voxel and iteration, WEIGHTS 8 more. CPUs go along rows (tvgd_rows.clh) and keep v for tvgd_add: 24 and
+// voxel: 16 bytes a voxel and iteration, WEIGHTED 8 more. CPUs go along rows (tvgd_rows.clh) and keep v for tvgd_add: 24 and
 // 4 more. ADAPTIVE is bound by its exponentials, not by memory: 12 a voxel and kernel on GPUs, 6 on CPUs.
 // Tunables: group shape (host); sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 #include "tv.clh"
+#include "weights.clh"
 
 // Arguments that a member has and others have not.
 #ifdef ADAPTIVE
@@ -29,13 +30,6 @@
 #define SMOOTHING_DECLARED float eps2
 #define SMOOTHING eps2
 #define WEIGHED(d) (d)
-#endif
-#ifdef WEIGHTS
-#define WEIGHTS_DECLARED __global const float* restrict w,
-#define WEIGHTS_PASSED w,
-#else
-#define WEIGHTS_DECLARED
-#define WEIGHTS_PASSED
 #endif
 #ifdef KEEP
 #define KEPT_DECLARED __global float* restrict kept,
@@ -90,7 +84,7 @@ INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int
 #undef DIRECTION
   *root = p.root;
   const float g = fma(rz, p.z - after_z, fma(ry, p.y - after_y, rx * (p.x - after_x)));
-#ifdef WEIGHTS
+#ifdef WEIGHTED
   return sqrt(w[i]) * g;
 #else
   return g;
@@ -139,7 +133,7 @@ INLINE float16 adaptive_weight(float16 t) {
 #endif
 #include "tvgd_rows.clh"
 
-#ifdef WEIGHTS
+#ifdef WEIGHTED
 #define TIMES_DEVIATION(g) (sqrt(load_columns(w + i, x, extent.nx)) * g)
 #else
 #define TIMES_DEVIATION(g) g

@@ -35,8 +35,8 @@ std::vector<BenchForm> forms_of(const std::string& method) {
   if (method == "tvgd") return descents;
   if (method == "pdu4d") return {{method, {}}};
   std::vector<BenchForm> forms{{method, {}}};
-  for (const int stages : {1, 2, 3, 4})
-    for (const int bits : {32, 16, 8}) forms.push_back({method, {stages, bits}});
+  for (const int stages : {1, 2})
+    for (const int bits : {32, 16}) forms.push_back({method, {stages, bits}});
   for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
     forms.push_back({method, {}, false, false, schedule});
   Regulariser huber, anisotropic, non_negative, guided;
@@ -51,10 +51,9 @@ std::vector<BenchForm> forms_of(const std::string& method) {
   return forms;
 }
 
-// A pass of four iterations is slower than one of three wherever it was measured; what is not plain is slower than what
-// is, and not what most runs do.
+// What is not plain is slower than what is, and not what most runs do.
 bool usual(const BenchForm& form) {
-  return form.fused.stages <= 3 && (form.plain() || descends(form) || form.method == "pdu4d");
+  return form.plain() || descends(form) || form.method == "pdu4d";
 }
 
 // Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
@@ -163,9 +162,9 @@ bool takes_own_time(const BenchForm& form) {
   return !form.plain() && !descends(form);
 }
 
-// Stored duals end at a relative gap of some 1e-6 (16 bits) and 3e-4 (8 bits), and are slow before.
+// Duals of 16 bits end at a relative gap of some 1e-6, and are slow before.
 bool fine_enough(const FusedForm& form, double gap) {
-  return form.dual_bits == 32 || gap >= (form.dual_bits == 16 ? 1e-4 : 1e-2);
+  return form.dual_bits == 32 || gap >= 1e-4;
 }
 
 double copy_beside(const Device& device, std::size_t n) {

@@ -77,8 +77,8 @@ constexpr std::size_t most_bench_size = 8192;
 struct DenoiseBenchOptions {
   std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
   std::vector<std::string> methods;  ///< of pdu, spdu, tvgd, pdu4d; empty: all
-  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 to 3 stages with 32,
-  /// 16 and 8 bits, and all of tvgd and pdu4d.
+  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
+  /// and 16 bits, and all of tvgd and pdu4d.
   std::vector<std::string> forms;
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< of measuring a form; no less than one pass

@@ -14,7 +14,7 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t trial_voxels = std::size_t{1} << 23;
-constexpr FusedForm candidate_forms[] = {{0, 32}, {1, 32}, {2, 32}, {3, 32}};
+constexpr FusedForm candidate_forms[] = {{0, 32}, {1, 32}, {2, 32}};
 constexpr int timed_runs = 3, iterations_a_run = 12;  // a multiple of every candidate's stages
 
 // The rows keep their length, by which tiles are chosen.

@@ -1,5 +1,6 @@
 #include "algorithms/calibration/self_check.hpp"
 
+#include "algorithms/denoisers/fused_pass.hpp"
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
@@ -10,7 +11,7 @@ const std::vector<Variant>& all_variants() {
   static const std::vector<Variant> all = [] {
     std::vector<Variant> result;
     for (const bool weighted : {false, true})
-      for (int stages = 1; stages <= 4; ++stages) result.push_back(fused_variant(weighted, stages));
+      for (int stages = 1; stages <= most_stages; ++stages) result.push_back(fused_variant(weighted, stages));
     result.push_back(columns_variant());
     for (const LocalTile& tile : local_tiles()) result.push_back(tile_variant(tile));
     for (const AdjointBrick& brick : adjoint_bricks()) result.push_back(brick_variant(brick));

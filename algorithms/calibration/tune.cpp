@@ -427,7 +427,8 @@ std::optional<int> tuned_stages(std::span<const Device> devices, const std::stri
   for (const auto& device : devices) {
     const auto& choices = tuning_of(device).choices;
     const auto found = choices.find("stages of " + method);
-    if (found == choices.end() || found->second.size() != 1 || found->second[0] < '0' || found->second[0] > '4')
+    if (found == choices.end() || found->second.size() != 1 || found->second[0] < '0' ||
+        found->second[0] > '0' + most_stages)
       return std::nullopt;
     const int stages = found->second[0] - '0';
     least = least ? std::min(*least, stages) : stages;

@@ -29,9 +29,6 @@ struct DenoiseParameters {
   /// pdu, spdu with the schedules default or zhu-chan: iterations a pass over memory (0: two kernels in place, which
   /// need the least memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
   std::optional<int> stages, dual_bits;
-  /// spdu: bits of a weight on the device, 32 or 16 (see WeightCode); the problem solved is that with the weights as
-  /// stored.
-  int weight_bits = 32;
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
@@ -73,7 +70,6 @@ struct DenoiseResult {
   double step = 0, epsilon = 0,
          target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
   FusedForm form;              // pdu, spdu
-  double weight_change = 0;    // spdu: at most so much, relatively, did storing the weights change them
   std::vector<IterationRecord> history;
   Plan plan;
   double seconds = 0;
@@ -92,12 +88,12 @@ struct DenoiseResult {
   std::vector<std::string> warnings;
 };
 
-/// Types of stored duals: "float32", "snorm16", "snorm8", and their bits.
+/// Types of stored duals: "float32", "snorm16", and their bits.
 const std::vector<std::string>& dual_names();
 int dual_bits_named(const std::string& name);
 
 /// Throws InputError that names `method`, `alpha`, `alpha_path`, `iterations`, `gap`, `step`, `target_fidelity`,
-/// `adaptive_delta`, `stages`, `dual_bits`, `weight_bits` or what check_regulariser() and check_filter_parameters() and
+/// `adaptive_delta`, `stages`, `dual_bits` or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 /// Throws InputError that names `weights` where they would serve nothing. `halves`: there are some.

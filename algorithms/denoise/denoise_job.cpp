@@ -198,11 +198,8 @@ void DenoiseJob::normalise_weights() {
   propagated_ = std::sqrt(statistics.mean);
   weights_ = &normalised_.emplace(*weights_, statistics.mean);
   if (!weighted_) return;
-  method_.least_weight = static_cast<float>(statistics.least / statistics.mean);
   method_.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
   result_.weight_span = static_cast<double>(statistics.largest) / statistics.least;
-  result_.weight_change =
-      WeightCode(method_.weight_bits, method_.least_weight, method_.largest_weight).largest_change();
 }
 
 void DenoiseJob::centre() {

@@ -38,7 +38,6 @@ MethodParameters method_parameters(const Grid& grid, const DenoiseParameters& pa
   method.statistical = parameters.statistical;
   method.regulariser = parameters.regulariser;
   method.filter = parameters.filter;
-  method.weight_bits = parameters.weight_bits;
   method.time = parameters.time;
   if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
@@ -100,12 +99,12 @@ void check_alpha_path(const DenoiseParameters& parameters) {
 }  // namespace
 
 const std::vector<std::string>& dual_names() {
-  static const std::vector<std::string> names{"float32", "snorm16", "snorm8"};
+  static const std::vector<std::string> names{"float32", "snorm16"};
   return names;
 }
 
 int dual_bits_named(const std::string& name) {
-  return name == "float32" ? 32 : name == "snorm16" ? 16 : 8;
+  return name == "float32" ? 32 : 16;
 }
 
 std::string own_options(const std::string& method) {
@@ -146,23 +145,19 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError(fmt::format("{} belongs to the method tvgd; {} takes {}",
                                  parameters.step ? "`step`" : "`adaptive_delta`", parameters.method,
                                  own_options(parameters.method)));
-  if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
-    throw InputError({.what = "`stages`", .found = fmt::to_string(*parameters.stages), .expected = "0 to 4"});
-  if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16 && *parameters.dual_bits != 8)
-    throw InputError(fmt::format("`dual_bits` has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
+  if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > most_stages))
+    throw InputError({.what = "`stages`",
+                      .found = fmt::to_string(*parameters.stages),
+                      .expected = fmt::format("0 to {}", most_stages)});
+  if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16)
+    throw InputError(fmt::format("`dual_bits` has {} bits; expected 32 or 16", *parameters.dual_bits));
   if ((parameters.stages || parameters.dual_bits) && !fuses(parameters))
     throw InputError(
         "`stages` and `dual_bits` belong to the methods pdu and spdu with the schedules default or zhu-chan and plain "
         "total variation");
   if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
     throw InputError(
-        "`stages = 0`, the kernels in place, keep duals as float32; give `stages` 1 to 4 with other `dual_bits`");
-  if (parameters.weight_bits != 32 && parameters.weight_bits != 16)
-    throw InputError(
-        {.what = "`weight_bits`", .found = fmt::to_string(parameters.weight_bits), .expected = "32 or 16"});
-  if (parameters.weight_bits != 32 && parameters.method != "spdu")
-    throw InputError(
-        fmt::format("`weight_bits` belongs to the method spdu; {} has no weights to store", parameters.method));
+        "`stages = 0`, the kernels in place, keep duals as float32; give `stages` 1 or 2 with other `dual_bits`");
   if (filters && parameters.target_fidelity)
     throw InputError(fmt::format("`target_fidelity` belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));

@@ -27,10 +27,8 @@ struct MethodParameters {
   double lambda = 1;  // grey values times mm
   double gap = 0;     // stop at this relative duality gap; 0: do all iterations
   Schedule schedule = Schedule::standard;
-  // spdu: the least positive and the largest weight, and how they are stored (WeightCode)
-  double least_weight = 1, largest_weight = 1;
-  int weight_bits = 32;
-  FusedForm fused;  // pdu, spdu with the default schedule
+  double largest_weight = 1;  // spdu
+  FusedForm fused;            // pdu, spdu with the default schedule
   // tvgd
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm

@@ -11,7 +11,7 @@ namespace halocline {
 
 namespace structs {
 #include "cl/pdu_fused.clh"
-static_assert(sizeof(FusedStep) == 4 * 4 && sizeof(FusedPass) == (5 + 4 * 4) * 4);
+static_assert(sizeof(FusedStep) == 4 * 4 && sizeof(FusedPass) == (5 + most_stages * 4) * 4);
 }  // namespace structs
 
 namespace {
@@ -21,8 +21,6 @@ constexpr FusedTile fused_tiles[] = {
     {1, 4, 33, 16}, {1, 4, 33, 7},  {1, 4, 9, 7},   {1, 2, 33, 12}, {1, 2, 33, 7},  {1, 2, 9, 7},   {1, 1, 65, 8},
     {1, 1, 33, 7},  {1, 1, 9, 7},   {2, 4, 34, 15}, {2, 4, 34, 12}, {2, 4, 18, 14}, {2, 4, 10, 12}, {2, 4, 6, 10},
     {2, 2, 34, 30}, {2, 2, 34, 16}, {2, 2, 18, 14}, {2, 2, 10, 6},  {2, 1, 67, 15}, {2, 1, 35, 7},  {2, 1, 11, 5},
-    {3, 2, 36, 16}, {3, 2, 36, 12}, {3, 2, 19, 13}, {3, 2, 7, 9},   {3, 1, 37, 16}, {3, 1, 13, 9},  {4, 4, 10, 16},
-    {4, 4, 6, 12},  {4, 2, 20, 16}, {4, 2, 8, 12},  {4, 1, 23, 16}, {4, 1, 15, 11},
 };
 
 const FusedTile* find_tile(const DeviceInfo& device, int stages, std::size_t nx) {
@@ -66,8 +64,8 @@ double fused_bytes(bool weighted, const FusedForm& form) {
 }
 
 KernelCost fused_cost(bool weighted, const FusedForm& form) {
-  constexpr double plain_share[] = {0.98, 0.86, 0.75, 0.43, 0.2}, weighted_share[] = {1, 0.72, 0.6, 0.4, 0.2};
-  const double narrow = form.dual_bits == 32 ? 1 : form.dual_bits == 16 ? 0.83 : 0.65;  // decoding them takes time
+  constexpr double plain_share[] = {0.98, 0.86, 0.75}, weighted_share[] = {1, 0.72, 0.6};
+  const double narrow = form.dual_bits == 32 ? 1 : 0.83;  // decoding them takes time
   const double share = (weighted ? weighted_share : plain_share)[form.stages] * narrow;
   KernelCost cost;
   cost.name = fmt::format("{} {}", weighted ? "spdu" : "pdu", fused_form_name(form));
@@ -114,9 +112,8 @@ std::optional<FusedForm> known_form(std::span<const DeviceModel> devices) {
   return best;
 }
 
-void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
-                  const std::array<float, 3>& inverse_spacing, float lambda,
-                  std::span<const std::array<float, 4>> steps) {
+void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
+                  float lambda, std::span<const std::array<float, 4>> steps) {
   if (core.empty()) return;
   const auto nx = static_cast<std::size_t>(slab.nx()), ny = static_cast<std::size_t>(slab.ny());
   const FusedTile tile = fused_tile(slab.device(), static_cast<int>(steps.size()), nx);
@@ -125,7 +122,7 @@ void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range co
   const auto chunks = static_cast<std::size_t>((core.count() + chunk - 1) / chunk);
   const auto x = static_cast<std::size_t>(tile.x), y = static_cast<std::size_t>(tile.y);
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weights != nullptr) arguments.emplace_back(in("w"));
+  if (weighted) arguments.emplace_back(in("w"));
   for (const char* name : {"qx", "qy", "qz"}) arguments.emplace_back(in(name));
   for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) arguments.emplace_back(out(name));
   const auto step = [&](std::size_t n) {
@@ -133,11 +130,11 @@ void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range co
     return structs::FusedStep{along_x, along_y, along_z, primal};
   };
   const auto [rx, ry, rz] = inverse_spacing;
-  const structs::FusedPass pass{chunk, {rx, ry, rz}, lambda, step(0), step(1), step(2), step(3)};
+  const structs::FusedPass pass{chunk, {rx, ry, rz}, lambda, step(0), step(1)};
   arguments.insert(arguments.end(), {slab.extent(core), argument_struct(pass)});
   slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
                fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages,
-                           tile.columns, tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "")},
+                           tile.columns, tile.x, tile.y, dual_bits, weighted ? "-D WEIGHTED" : "")},
               {columns * x, rows * y, chunks}, {x, y, 1}, arguments);
 }
 

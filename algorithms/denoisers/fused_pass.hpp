@@ -8,16 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoisers/weight_code.hpp"
 #include "host/opencl/device_info.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 
+constexpr int most_stages = 2;  ///< iterations a pass
+
 /// How PDU and S-PDU iterate. Every form gives bitwise identical results for the same dual_bits.
 struct FusedForm {
-  int stages = 0;      ///< iterations a pass, 1 to 4; 0: two kernels that work in place, with the least memory
-  int dual_bits = 32;  ///< of a stored component of the dual: 32 (float), 16 or 8 (parts of lambda); 32 with 0 stages
+  int stages = 0;      ///< iterations a pass, 1 or 2; 0: two kernels that work in place, with the least memory
+  int dual_bits = 32;  ///< of a stored component of the dual: 32 (float) or 16 (parts of lambda); 32 with 0 stages
 };
 
 /// "in-place", or stages x bits of a stored dual ("2x16").
@@ -52,12 +53,11 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
 /// identical to the kernels in place; nothing if one of them is of a kind that was not measured.
 std::optional<FusedForm> known_form(std::span<const DeviceModel> devices);
 
-/// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (with weights: and
+/// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (weighted: and
 /// "w"), and a "new_" one for each of u, qx, qy, qz, which gets the result. steps: dual steps along x, y, z and theta
 /// of an iteration.
-void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
-                  const std::array<float, 3>& inverse_spacing, float lambda,
-                  std::span<const std::array<float, 4>> steps);
+void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
+                  float lambda, std::span<const std::array<float, 4>> steps);
 
 /// The new arrays change places with the old ones, after the pass or its last part.
 void advance_fused(Slab& slab);

@@ -26,9 +26,8 @@ Variant fused_variant(bool weighted, int stages) {
     MethodParameters parameters;
     parameters.size = f.grid.size;
     parameters.spacing = f.grid.spacing;
-    parameters.iterations = 12;  // a multiple of all numbers of stages
+    parameters.iterations = 12;  // a multiple of the stages
     parameters.lambda = 0.2;
-    parameters.least_weight = 0.25f;
     parameters.largest_weight = 1.75f;
     parameters.fused.stages = stages_of_it;
     std::map<std::string, const Volume*> inputs{{"f", &f}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "host/system/error.hpp"
 
@@ -14,16 +15,21 @@ namespace {
 // are left out. By experiment; from 0 to 5 it hardly matters.
 constexpr int warm_step = 3;
 
+// The modulus of convexity of sum_i (u_i - f_i)^2 / (2 w_i). Where all weights are 0, the least that float32 holds.
+double weighted_convexity(double largest_weight) {
+  return 1 / static_cast<double>(std::max(static_cast<float>(largest_weight), std::numeric_limits<float>::min()));
+}
+
 }  // namespace
 
-Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, std::nullopt, 3) {}
+Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, false, 3) {}
 
-Pdu::Pdu(const MethodParameters& parameters, const std::optional<WeightCode>& weights, int components)
+Pdu::Pdu(const MethodParameters& parameters, bool weighted, int components)
     : parameters_(parameters),
-      weights_(weights),
+      weighted_(weighted),
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations + (parameters.path.empty() ? 0 : warm_step), norm2_,
-                        weights ? weights->convexity() : 1)),
+                        weighted ? weighted_convexity(parameters.largest_weight) : 1)),
       sums_(parameters.size, components, parameters.variants),
       rule_(parameters.gap) {
   if (!is_dimensionless(parameters.schedule)) parameters_.fused = {};
@@ -47,7 +53,7 @@ Requirements Pdu::requirements() const {
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
   need.reductions_steer = parameters_.gap > 0 || !parameters_.path.empty();
-  need.cost = fused_cost(weights_.has_value(), parameters_.fused);
+  need.cost = fused_cost(weighted_, parameters_.fused);
   if (extrapolates()) need.cost.name += " extrapolated";
   return need;
 }
@@ -112,7 +118,7 @@ void Pdu::iterate_parts(Slab& slab, int first, int count, std::span<const Range>
     steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
   }
   for (std::size_t n = 0; n < parts.size(); ++n) {
-    launch_fused(slab, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, parts[n], inverse_,
+    launch_fused(slab, parameters_.fused.dual_bits, weighted_, parts[n], inverse_,
                  static_cast<float>(parameters_.lambda), steps);
     launched(n);
   }
@@ -190,16 +196,16 @@ double Pdu::expected_iterations() const {
 
 void Pdu::reduce(Slab& slab, int, Range slices) const {
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weights_) arguments.emplace_back(in("w"));
+  if (weighted_) arguments.emplace_back(in("w"));
   arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.extent(slices),
                                      per_axis(inverse_), static_cast<float>(parameters_.lambda)});
-  const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");
+  const std::string options = dual_option() + (weighted_ ? " -D WEIGHTED" : "");
   if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
   const auto march = sums_.march(slab.device(), slices, 1);
   slab.launch(
       {"pdu_state.cl", "pdu_state_gap", fmt::format("{} {} {}", sums_.fp64_option(slab), options, march.options)},
       march.global, march.group, arguments);
-  sums_.add_up(slab, slices, march.sets, weights_ ? 4 : 3);
+  sums_.add_up(slab, slices, march.sets, weighted_ ? 4 : 3);
 }
 
 IterationRecord Pdu::record(int done, std::span<const double> sums) const {

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "algorithms/denoisers/denoise_method.hpp"
 #include "algorithms/denoisers/gap_rule.hpp"
-#include "algorithms/denoisers/weight_code.hpp"
 
 namespace halocline {
 
@@ -39,7 +37,8 @@ class Pdu : public DenoiseMethod {
   std::string note() const override;
 
  protected:
-  Pdu(const MethodParameters& parameters, const std::optional<WeightCode>& weights, int components);
+  /// components: of the sums that reduce() evaluates for each slice.
+  Pdu(const MethodParameters& parameters, bool weighted, int components);
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
@@ -59,8 +58,8 @@ class Pdu : public DenoiseMethod {
   /// With factor: arguments of the extrapolated image that stand after "u".
   void push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const;
 
-  MethodParameters parameters_;  // lambda: that of the stage
-  std::optional<WeightCode> weights_;
+  MethodParameters parameters_;   // lambda: that of the stage
+  bool weighted_;                 // with the weights "w"
   double norm2_;                  // of the gradient
   std::array<float, 3> inverse_;  // 1 / spacing
   std::vector<Steps> steps_;

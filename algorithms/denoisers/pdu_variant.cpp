@@ -7,23 +7,17 @@ namespace {
 
 constexpr const char* pdu_file = "pdu_variant.cl";
 
-std::optional<WeightCode> code(const MethodParameters& parameters, bool weighted) {
-  if (!weighted) return std::nullopt;
-  return WeightCode(parameters.weight_bits, parameters.least_weight, parameters.largest_weight);
-}
-
 }  // namespace
 
-PduVariant::PduVariant(const MethodParameters& parameters, bool weighted)
-    : Pdu(parameters, code(parameters, weighted), 4) {
+PduVariant::PduVariant(const MethodParameters& parameters, bool weighted) : Pdu(parameters, weighted, 4) {
   parameters_.fused = {};  // those kernels are for plain total variation
 }
 
 Requirements PduVariant::requirements() const {
   Requirements need = Pdu::requirements();
-  need.algorithm = weights_ ? "spdu" : "pdu";
+  need.algorithm = weighted_ ? "spdu" : "pdu";
   need.arrays = {volume_array("f", Lifetime::input)};
-  if (weights_) need.arrays.push_back(weights_->array());
+  if (weighted_) need.arrays.push_back(volume_array("w", Lifetime::input));
   if (parameters_.regulariser.guided) need.arrays.push_back(volume_array("reference", Lifetime::input));
   need.arrays.push_back(volume_array("u", Lifetime::output));
   for (const char* q : {"qx", "qy", "qz"}) need.arrays.push_back(volume_array(q, Lifetime::state));
@@ -35,7 +29,7 @@ Requirements PduVariant::requirements() const {
 }
 
 std::string PduVariant::options() const {
-  return (weights_ ? weights_->option() + " " : "") + unweighted_options();
+  return (weighted_ ? "-D WEIGHTED " : "") + unweighted_options();
 }
 
 std::string PduVariant::unweighted_options() const {
@@ -49,7 +43,7 @@ std::string PduVariant::unweighted_options() const {
 }
 
 void PduVariant::push_inputs(Arguments& arguments) const {
-  if (weights_) arguments.emplace_back(in("w"));
+  if (weighted_) arguments.emplace_back(in("w"));
   push_reference(arguments);
 }
 
@@ -78,7 +72,7 @@ void PduVariant::push_box(Arguments& arguments) const {
 
 void PduVariant::dual(Slab& slab, const Steps& steps, Range slices) const {
   const bool seed = parameters_.schedule == Schedule::seed, dimensionless = !seed && !extrapolates();
-  const bool voxel_steps = weights_ && dimensionless;
+  const bool voxel_steps = weighted_ && dimensionless;
   double step = steps.dual;
   if (dimensionless) step *= (voxel_steps ? 2 : 1) / (norm2_ > 0 ? norm2_ : 1);
   if (seed) step *= parameters_.lambda;

@@ -4,13 +4,12 @@
 
 namespace halocline {
 
-Spdu::Spdu(const MethodParameters& parameters)
-    : Pdu(parameters, WeightCode(parameters.weight_bits, parameters.least_weight, parameters.largest_weight), 4) {}
+Spdu::Spdu(const MethodParameters& parameters) : Pdu(parameters, true, 4) {}
 
 Requirements Spdu::requirements() const {
   Requirements need = Pdu::requirements();
   need.algorithm = "spdu";
-  need.arrays.insert(need.arrays.begin() + 1, weights_->array());
+  need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
   if (fused()) return need;
   need.kernels[0] = is_dimensionless(parameters_.schedule) ? "spdu_dual" : "pdu_dual";
   need.kernels[1] = "spdu_primal";
@@ -31,14 +30,14 @@ void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   const auto step = dual_steps(steps);
   std::vector<SlabArgument> arguments{in("u"), in("w"), inout("qx"), inout("qy"), inout("qz")};
   arguments.insert(arguments.end(), {slab.extent(slices), per_axis(step), static_cast<float>(parameters_.lambda)});
-  launch_rows(slab, {"spdu.cl", "spdu_dual", weights_->option()}, slices, arguments);
+  launch_rows(slab, {"spdu.cl", "spdu_dual", ""}, slices, arguments);
 }
 
 void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   std::vector<SlabArgument> arguments{in("f"), in("w"), in("qx"), in("qy"), in("qz"), inout("u")};
   push_extrapolation(arguments, steps);
   arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_), static_cast<float>(steps.primal)});
-  launch_rows(slab, {"spdu.cl", "spdu_primal", weights_->option() + " " + primal_options()}, slices, arguments);
+  launch_rows(slab, {"spdu.cl", "spdu_primal", primal_options()}, slices, arguments);
 }
 
 IterationRecord Spdu::record(int done, std::span<const double> sums) const {

@@ -7,11 +7,10 @@ namespace halocline {
 
 /// min_u 1/2 sum_i (u_i - f_i)^2 / w_i + lambda TV(u) (Sawatzky 2014 for weighted least squares). Inputs "f" and "w"
 /// (the variance over its mean; 0 where no view saw the voxel: u = f there), result "u". See Pdu for the rest; the
-/// certificate is
-/// ||u - u*||^2 <= 2 gap in the norm weighted with 1 / w, with w as it is stored (WeightCode).
+/// certificate is ||u - u*||^2 <= 2 gap in the norm weighted with 1 / w.
 class Spdu : public Pdu {
  public:
-  /// Uses what Pdu uses, and least_weight, largest_weight, weight_bits.
+  /// Uses what Pdu uses, and largest_weight.
   explicit Spdu(const MethodParameters& parameters);
   Requirements requirements() const override;
 

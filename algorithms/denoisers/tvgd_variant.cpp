@@ -24,7 +24,8 @@ Requirements TvgdVariant::requirements() const {
 }
 
 std::string TvgdVariant::options() const {
-  return std::string(parameters_.adaptive_delta ? "-D ADAPTIVE " : "") + (parameters_.statistical ? "-D WEIGHTS " : "");
+  return std::string(parameters_.adaptive_delta ? "-D ADAPTIVE " : "") +
+         (parameters_.statistical ? "-D WEIGHTED " : "");
 }
 
 void TvgdVariant::push_input(Arguments& arguments) const {

@@ -84,10 +84,6 @@ nlohmann::json denoise_results(const DenoiseSettings& denoise, const DenoiseResu
     results["schedule"] = denoise.schedule;
     results["iterations_a_pass"] = result.form.stages;
     results["dual_bits"] = result.form.dual_bits;
-    if (parameters.method == "spdu") {
-      results["weight_bits"] = parameters.weight_bits;
-      results["weight_change"] = result.weight_change;
-    }
     results.update(penalty_json(result.regulariser));
   }
   results["stopped_by"] = what_ended(result, descends(parameters));
@@ -115,18 +111,11 @@ std::string what_was_done(const DenoiseSettings& denoise, const std::string& ref
                        delta ? fmt::format(", adaptive with delta {:g}", *delta) : "", result.alpha_choice,
                        descent_end(result), result.iterations, result.fidelity / std::sqrt(voxels));
   }
-  const int bits = parameters.weight_bits;
-  const std::string weights =
-      bits == 32
-          ? ""
-          : fmt::format(
-                ", weights of {} bits (changed by at most {:.2g} %: the certificate is of the problem with these)",
-                bits, 100 * result.weight_change);
   return fmt::format(
-      "{} with alpha {:.6g}{} ({}){}{}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
+      "{} with alpha {:.6g}{} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
       parameters.method, result.alpha,
       std::isfinite(result.alpha_sigma) ? fmt::format(" = {:.4g}/sigma", result.alpha_sigma) : "", result.alpha_choice,
-      penalty_text(result.regulariser, reference), weights, denoise.schedule, result.iterations, result.relative_gap,
+      penalty_text(result.regulariser, reference), denoise.schedule, result.iterations, result.relative_gap,
       result.fidelity / std::sqrt(voxels));
 }
 

@@ -150,26 +150,16 @@ void add_method_settings(Settings& settings, DenoiseSettings& denoise) {
   settings
       .add(
           "stages", p.stages,
-          "pdu, spdu, with the schedules default or zhu-chan: iterations in one pass over the device's memory, 1 to 4; "
+          "pdu, spdu, with the schedules default or zhu-chan: iterations in one pass over the device's memory, 1 or 2; "
           "0: two kernels in place, which need the least memory. The result has the same bits. Default: what was "
           "measured to be fastest and fits")
-      .whole_from(0, 4)
+      .whole_from(0, most_stages)
       .unit("N");
   settings
-      .add_word(
-          "duals", p.dual_bits, dual_names(), dual_bits_named,
-          "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5 (1e-3 where alpha is "
-          "forty times smaller than the noise asks for); snorm8, for previews, to 1e-3. Made for GPUs: on CPUs "
-          "float32 is many times faster")
+      .add_word("duals", p.dual_bits, dual_names(), dual_bits_named,
+                "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5 (1e-3 where alpha "
+                "is forty times smaller than the noise asks for). Made for GPUs: on CPUs float32 is many times faster")
       .initial("float32");
-  settings
-      .add_word(
-          "weight-bits", p.weight_bits, {"32", "16"}, [](const std::string& word) { return std::stoi(word); },
-          "spdu: how weights are stored on the device: 32, float; 16, half, changes them by at most 0.05 % between "
-          "6e-5 and 65504 times their mean. Gap and certificate are of the problem with the weights as stored; the "
-          "report has the largest change")
-      .initial("32")
-      .unit("BITS");
   add_step_settings(settings, denoise);
 }
 

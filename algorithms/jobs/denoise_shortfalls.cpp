@@ -24,8 +24,7 @@ struct DualType {
 };
 DualType dual_type(const DenoiseResult& result) {
   if (result.form.dual_bits == 32) return {"in float32", 1e-5, 0};
-  return result.form.dual_bits == 16 ? DualType{"with `duals = snorm16`", 1e-4, 1e-5}
-                                     : DualType{"with `duals = snorm8`", 1e-2, 1e-3};
+  return {"with `duals = snorm16`", 1e-4, 1e-5};
 }
 
 // The text about a gap that has stopped falling.

@@ -184,9 +184,8 @@ Setting* Settings::find(const std::string& name) {
 void Settings::set(const std::string& job, const std::string& name, const std::string& text) {
   Setting* const setting = find(name);
   if (setting == nullptr)
-    throw InputError({.what = "the setting `" + name + "`",
-                      .found = fmt::format("none of {}", job),
-                      .expected = either(names())});
+    throw InputError(
+        {.what = "the setting `" + name + "`", .found = fmt::format("none of {}", job), .expected = either(names())});
   setting->set(text);
 }
 

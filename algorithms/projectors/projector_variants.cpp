@@ -125,14 +125,6 @@ const std::array<Scan, 2>& parallel_scans() {
   return scans;
 }
 
-// Right if run(scan, true) is run(scan, false) to the bit.
-Finding same_in_slices(const std::function<Volume(const Scan&, bool)>& run) {
-  Finding found;
-  for (const Scan& scan : parallel_scans())
-    if (found.verdict == Verdict::right) found = compared(run(scan, true), run(scan, false), 0);
-  return found;
-}
-
 const auto on_cpu = unless([](const DeviceInfo& info) { return info.cpu(); }, "it is for CPUs");
 const auto on_gpu = unless([](const DeviceInfo& info) { return !info.cpu(); }, "it is for GPUs");
 const auto with_images = unless([](const DeviceInfo& info) { return info.images; }, "no images");
@@ -237,11 +229,16 @@ Variant brick_variant(const AdjointBrick& brick) {
 
 Variant slice_projection_variant() {
   return {"projection with slices innermost", {"joseph.cl", "joseph_slices.clh"}, on_gpu, [](const Device& device) {
-            return same_in_slices([&](const Scan& scan, bool innermost) {
+            Finding found;
+            for (const Scan& scan : parallel_scans()) {
               const Volume values = trial_volume(scan.volume);
-              const RayProjection method(scan.geometry, scan.volume, scan.stack, {.slices_innermost = innermost});
-              return run_program(program_of(method), {{"volume", &values}}, scan.stack, {device}).output;
-            });
+              const auto run = [&](bool innermost) {
+                const RayProjection method(scan.geometry, scan.volume, scan.stack, {.slices_innermost = innermost});
+                return run_program(program_of(method), {{"volume", &values}}, scan.stack, {device}).output;
+              };
+              if (found.verdict == Verdict::right) found = compared(run(true), run(false), 0);
+            }
+            return found;
           }};
 }
 
@@ -250,15 +247,13 @@ Variant slice_adjoint_variant() {
           {"joseph.cl", "joseph_slices.clh", "joseph_slices_adjoint.clh"},
           on_gpu,
           [](const Device& device) {
-            return same_in_slices([&](const Scan& scan, bool innermost) {
-              const Volume values = trial_volume(scan.stack);
-              std::shared_ptr<const BackprojectionMethod> method;
-              if (innermost)
-                method = std::make_shared<SliceBackprojection>(scan.geometry, scan.stack, scan.volume);
-              else
-                method = std::make_shared<RayBackprojection>(scan.geometry, scan.stack, scan.volume, Projector::joseph);
+            const Scan& scan = parallel_scans()[0];
+            const Volume values = trial_volume(scan.stack);
+            const auto run = [&](const BackprojectionMethod& method) {
               return run_program(program_of(method), {{"raw", &values}}, scan.volume, {device}).output;
-            });
+            };
+            return compared(run(SliceBackprojection(scan.geometry, scan.stack, scan.volume)),
+                            run(RayBackprojection(scan.geometry, scan.stack, scan.volume, Projector::joseph)), 0);
           }};
 }
 

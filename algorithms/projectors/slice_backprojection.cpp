@@ -22,7 +22,7 @@ SliceBackprojection::SliceBackprojection(const Geometry& geometry, const Grid& p
       table_(make_rays(geometry, volume, projections)),
       detector_rows_(detector_rows_of(geometry, projections, volume, {1, 1, 1})) {
   const auto rows = slice_rows(table_, volume, projections);
-  if (!rows) throw std::logic_error("SliceBackprojection: rays do not lie within slices");
+  if (!rows || !rows->aligned) throw std::logic_error("SliceBackprojection: rows do not lie on slices");
   rows_ = *rows;
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
@@ -53,15 +53,13 @@ Requirements SliceBackprojection::requirements() const {
       {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
       {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
       {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
-  if (!rows_.aligned)
-    requirements.arrays.push_back({.name = "heights", .kind = ArrayKind::projections, .row_length = 1});
   add_table_arrays(requirements, table_);
   requirements.kernels = {"joseph_table_columns", "joseph_stack_raw", "joseph_backproject_slices"};
   requirements.detector_rows = detector_rows_;
   // every batch reads and writes the volume
   requirements.preferred_batch = views_of_batch(projections_, 4 * requirements.preferred_batch);
-  requirements.cost.name = rows_.aligned ? "adjoint joseph aligned slices" : "adjoint joseph slices";
-  requirements.cost.bytes = rows_.aligned ? 3.3 : 20;  // as measured on an H200
+  requirements.cost.name = "adjoint joseph aligned slices";
+  requirements.cost.bytes = 3.3;  // as measured on an H200
   return requirements;
 }
 
@@ -73,29 +71,24 @@ void SliceBackprojection::start(Slab& slab) const {
 
 void SliceBackprojection::filter(Slab& slab, Range views) const {
   const Range rows = slab.rows(), slices = slices_with_rows(slab);
-  const auto columns = projections_.size[0], held = static_cast<std::size_t>(rows.count()),
-             count = static_cast<std::size_t>(views.count());
+  const auto columns = projections_.size[0], count = static_cast<std::size_t>(views.count());
   const auto batch = batch_of(projections_, rows, views);
-  std::vector<SlabArgument> arguments{in("rays"), out("columns")};
-  if (!rows_.aligned) arguments.emplace_back(out("heights"));
-  arguments.emplace_back(slab.extent(slab.interior()));
+  std::vector<SlabArgument> arguments{in("rays"), out("columns"), slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch);
-  slab.launch({"joseph.cl", "joseph_table_columns", rows_.options()},
-              {rows_.aligned ? columns : std::max(columns, held), count, 1}, arguments);
+  slab.launch({"joseph.cl", "joseph_table_columns", rows_.options()}, {columns, count, 1}, arguments);
 
-  const std::size_t places = rows_.aligned ? static_cast<std::size_t>(slices.count()) : held;
+  const auto places = static_cast<std::size_t>(slices.count());
   if (places == 0) return;
-  const auto row_of_first = rows_.aligned ? rows_.row_of_0 + rows_.row_step * slices.begin - rows.begin : 0;
+  const auto row_of_first = rows_.row_of_0 + rows_.row_step * slices.begin - rows.begin;
   const std::size_t tile = turning_tile(slab.device());
   slab.launch({"joseph.cl", "joseph_stack_raw", turning_options(tile) + rows_.options()},
               {columns, padded_places(places), count}, {tile, tile, 1},
-              {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first),
-               rows_.aligned ? rows_.row_step : 1});
+              {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first), rows_.row_step});
 }
 
 void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
-  const Range kept = rows_.aligned ? slices_with_rows(slab) : slices;
+  const Range kept = slices_with_rows(slab);
   if (kept.count() == 0) return;
   const auto places = static_cast<std::size_t>(kept.count());
   // GROUP, LANES, TILE_I, ENTRIES and TOGETHER of the kernel's file
@@ -104,23 +97,22 @@ void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) cons
                     most_voxels = group <= 64 ? group : group / 2;
   const std::size_t lanes = std::min(most_lanes, parts_of(places, rows_.each())),
                     tile_j = std::min(group / lanes, most_voxels) / tile_i;
-  std::vector<SlabArgument> arguments{in("columns")};
-  if (!rows_.aligned) arguments.emplace_back(in("heights"));
-  arguments.insert(arguments.end(), {in("values"), in("matrices"), in("axes"), inout("volume"), slab.extent(slices),
-                                     batch_of(projections_, slab.rows(), views), number(kept.begin), number(places)});
   slab.launch({"joseph.cl", "joseph_backproject_slices",
                (group < 256 ? fmt::format("-D GROUP={}", group) : std::string()) + rows_.options()},
               {group * parts_of(volume_.size[0], tile_i), parts_of(volume_.size[1], tile_j),
                parts_of(places, slice_block) * (all_lanes / most_lanes)},
-              {group, 1, 1}, arguments);
+              {group, 1, 1},
+              {in("columns"), in("values"), in("matrices"), in("axes"), inout("volume"), slab.extent(slices),
+               batch_of(projections_, slab.rows(), views), number(kept.begin), number(places)});
 }
 
 std::shared_ptr<const BackprojectionMethod> faster_in_slices(const Geometry& geometry, const Grid& projections,
                                                              const Grid& volume, Projector projector,
                                                              std::span<const DeviceModel> devices) {
   if (projector != Projector::joseph || !slices_innermost_pay(devices, geometry, volume, projections)) return nullptr;
-  auto result = std::make_shared<SliceBackprojection>(geometry, projections, volume);
-  return result->aligned() ? result : nullptr;  // of rows between slices, stacks are faster
+  // of rows between slices, stacks are faster
+  if (!slice_rows(make_rays(geometry, volume, projections), volume, projections)->aligned) return nullptr;
+  return std::make_shared<SliceBackprojection>(geometry, projections, volume);
 }
 
 }  // namespace halocline

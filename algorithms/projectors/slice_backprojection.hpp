@@ -1,4 +1,4 @@
-// Joseph's adjoint with slices innermost, for scans whose rays lie within slices.
+// Joseph's adjoint with slices innermost, for scans whose rays lie within slices and whose rows lie on slices.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,8 @@ namespace halocline {
 /// cl/joseph_slices_adjoint.clh: bitwise what RayBackprojection computes with Projector::joseph.
 class SliceBackprojection : public BackprojectionMethod {
  public:
-  /// Throws std::logic_error if slice_rows() says that rays do not lie within slices.
+  /// Throws std::logic_error if slice_rows() says that rows do not lie on slices.
   SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume);
-  /// Whether each row lies on a slice.
-  bool aligned() const { return rows_.aligned; }
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;

@@ -73,14 +73,6 @@ void warn_of_component(const DenoiseCommand& command, const ImageInfo& input, co
         command.input, result.noise_sigma, level);
 }
 
-// What weights of fewer bits cost the result.
-void warn_of_weight_bits(int bits, const DenoiseResult& result) {
-  constexpr double noticeable = 0.05;
-  if (result.weight_change >= noticeable)
-    spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits 32",
-                 bits, 100 * result.weight_change);
-}
-
 // After Ctrl-C with --keep-partial, when what there is has been written.
 [[noreturn]] void end_interrupted(Job& job, const DenoiseCommand& command, const DenoiseOutputs& outputs,
                                   const DenoiseResult& result) {
@@ -102,7 +94,6 @@ void report_denoise(Job& job, const DenoiseCommand& command, const DenoiseInputs
   job.results().update(results_json(command, result));
   warn_of_result(command, result, !command.control.init.empty(), voxels);
   warn_of_component(command, inputs.header, result);
-  warn_of_weight_bits(parameters.weight_bits, result);
   tell_of_storage(job, outputs, command.rescale, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", outputs.name(result),
                       inputs.region ? grid_summary(cut_out(inputs.whole, *inputs.region))

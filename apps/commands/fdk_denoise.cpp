@@ -75,9 +75,7 @@ DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid
   // What is computed of whole volumes needs float64, there or on the host.
   if (std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().fp64; })) {
     volumes.push_back({volume_name, {{0, "volume"}, {last, "f"}}});
-    // Weights of fewer bits are made on the host.
-    if (denoise.weighted() && denoise.parameters.weight_bits == 32)
-      volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
+    if (denoise.weighted()) volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
   }
   chosen_ = plan_staying(jobs, volumes);
 }

@@ -143,8 +143,11 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   if ((mode.local || mode.brick != nullptr) && info.cpu()) throw InputError("for GPUs only");
   if (mode.brick != nullptr && !takes_brick(info, *mode.brick))
     throw InputError("the device has too little local memory");
-  if (mode.innermost && !slice_rows(make_rays(scan.geometry, scan.volume, scan.stack), scan.volume, scan.stack))
-    throw InputError("rays of a cone beam do not lie within slices");
+  if (mode.innermost) {
+    const auto rows = slice_rows(make_rays(scan.geometry, scan.volume, scan.stack), scan.volume, scan.stack);
+    if (!rows) throw InputError("rays of a cone beam do not lie within slices");
+    if (bench == ScanBench::backproject && !rows->aligned) throw InputError("rows lie between slices");
+  }
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");

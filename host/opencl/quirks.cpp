@@ -61,7 +61,7 @@ Quirks quirks_of(const DeviceInfo& device) {
 std::string program_options(const DeviceInfo& device, const std::string& file, const std::string& options) {
   // Its compiler, LLVM 18, ends the process while it optimises these kernels: "Instruction Combining did not reach a
   // fixpoint".
-  const bool weighted_variant = file == "pdu_variant.cl" && contains(options, "WEIGHT_BITS");
+  const bool weighted_variant = file == "pdu_variant.cl" && contains(options, "WEIGHTED");
   return is_pocl(device) && version_of(device.driver) == std::array{6, 0} && weighted_variant ? "-cl-opt-disable" : "";
 }
 

@@ -53,8 +53,7 @@ class FdkOptions(TypedDict, total=False):
     gap: float
     schedule: Literal["default", "zhu-chan", "seed", "chambolle-pock"]
     stages: int
-    duals: Literal["float32", "snorm16", "snorm8"]
-    weight_bits: Literal["32", "16"]
+    duals: Literal["float32", "snorm16"]
     step: float
     target_fidelity: float
     adaptive_delta: float
@@ -151,8 +150,7 @@ class DenoiseOptions(TypedDict, total=False):
     gap: float
     schedule: Literal["default", "zhu-chan", "seed", "chambolle-pock"]
     stages: int
-    duals: Literal["float32", "snorm16", "snorm8"]
-    weight_bits: Literal["32", "16"]
+    duals: Literal["float32", "snorm16"]
     step: float
     target_fidelity: float
     adaptive_delta: float

@@ -343,7 +343,7 @@ static const char* const not_settings =
     "undenoised";
 /* Those of what fdk does with --denoise, which is another job here. */
 static const char* const of_fdk_denoise =
-    "alpha iterations gap schedule stages duals weight-bits step target-fidelity adaptive-delta tv huber-delta minimum "
+    "alpha iterations gap schedule stages duals step target-fidelity adaptive-delta tv huber-delta minimum "
     "maximum nonnegative reference-eta reference-strength";
 
 /* All names that the options of the verb's help have, "--" left out, with blanks between them. */

@@ -27,7 +27,6 @@ inline FusedOutcome run_fused(const std::string& name, const Volume& f, const Vo
   parameters.size = f.grid.size;
   parameters.spacing = f.grid.spacing;
   parameters.fused = form;
-  parameters.least_weight = 0.1;
   parameters.largest_weight = 1.1;
   const auto method = make_denoiser(name, parameters);
   std::map<std::string, const Volume*> inputs{{"f", &f}};

@@ -95,7 +95,7 @@ TEST_F(Tune, IsKeptForTheNextTimeTheDeviceIsOpened) {
   EXPECT_EQ(stored_tuning(device.info()), std::nullopt);
   Tuning tuning;
   tuning.groups["joseph_project"] = {8, 8, 2};
-  tuning.choices["stages of pdu"] = "3";
+  tuning.choices["stages of pdu"] = "2";
   tuning.classes = {"project"};
   store_tuning(device.info(), tuning);
   EXPECT_TRUE(tuning_of(device) == Tuning{}) << "an open device changes only when it is told to";

@@ -789,47 +789,9 @@ TEST(Denoise, FormsGiveTheSameBits) {
     EXPECT_NEAR(stored.output.voxels[n], in_place.output.voxels[n], 1e-4);
 }
 
-TEST(Denoise, StoredWeightsSayHowMuchTheyChanged) {
-  Volume w(reference::ramp_weights(20));
-  for (float& weight : w.voxels) weight *= 3e4f;  // in any unit: they are divided by their mean
-  const Volume f = reference::two_balls(20, 0.1, 1, &w);
-  DenoiseParameters parameters;
-  parameters.method = "spdu";
-  parameters.alpha = 15;
-  parameters.iterations = 30;
-  const auto plain = denoise(f, &w, parameters, open_devices({}));
-  EXPECT_EQ(plain.weight_change, 0);
-  parameters.weight_bits = 16;
-  const auto stored = denoise(f, &w, parameters, open_devices({}));
-  EXPECT_EQ(stored.weight_change, 0x1p-11);
-  EXPECT_NE(stored.output.voxels, plain.output.voxels);
-  const std::size_t saved = 2 * f.voxels.size();
-  EXPECT_EQ(plain.bus_bytes - stored.bus_bytes, static_cast<double>(saved));
-  EXPECT_EQ(plain.peak_bytes - stored.peak_bytes, saved);
-}
-
-TEST(Denoise, ImpossibleWeightBitsAreRefused) {
-  const auto message = [](const DenoiseParameters& parameters) -> std::string {
-    try {
-      check_denoise_parameters(parameters);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  DenoiseParameters parameters;
-  parameters.method = "spdu";
-  parameters.weight_bits = 8;
-  EXPECT_EQ(message(parameters), "`weight_bits` is 8; expected 32 or 16");
-  parameters.weight_bits = 16;
-  EXPECT_EQ(message(parameters), "");
-  parameters.method = "pdu";
-  EXPECT_EQ(message(parameters), "`weight_bits` belongs to the method spdu; pdu has no weights to store");
-}
-
 TEST(Denoise, ImpossibleFormsAreRefused) {
   DenoiseParameters parameters;
-  parameters.stages = 5;
+  parameters.stages = 3;
   EXPECT_THROW(check_denoise_parameters(parameters), InputError);
   parameters.stages = 0;
   parameters.dual_bits = 16;

@@ -427,10 +427,9 @@ TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
   for (const char* gap : {"1", "2"}) expect_refused(denoise() + Words{"--gap", gap}, {"--gap is", "below 1"});
   expect_refused(denoise() + Words{"--iterations", "99999999999"}, {"99999999999", "from 1 to 1000000"});
-  for (const char* stages : {"1.5", "5", "-1"})
-    expect_refused(denoise() + Words{"--stages", stages}, {"--stages", stages, "a whole number from 0 to 4"});
-  for (const char* bits : {"1.5", "8"})
-    expect_refused(denoise("v.mha", "spdu") + Words{"--weight-bits", bits}, {"--weight-bits", bits, "32", "16"});
+  for (const char* stages : {"1.5", "3", "-1"})
+    expect_refused(denoise() + Words{"--stages", stages}, {"--stages", stages, "a whole number from 0 to 2"});
+  expect_refused(denoise() + Words{"--duals", "snorm8"}, {"--duals", "snorm8", "snorm16"});
   expect_refused(denoise() + Words{"--stages", "2", "--schedule", "seed"}, {"schedules default or zhu-chan"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--schedule", "seed"},
                  {"--schedule is for the methods pdu, spdu and pdu4d"});

@@ -64,7 +64,7 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
   EXPECT_THAT(error({"--method", "fdk", "--size", "64", "--iterations", "9"}),
               AllOf(HasSubstr("--iterations does not go with --method fdk"), HasSubstr("methods of denoise")));
   EXPECT_THAT(error({"--method", "project", "--size", "64", "--stages", "1"}), HasSubstr("--stages does not go with"));
-  EXPECT_THAT(error({"--method", "fdk", "--size", "64", "--duals", "snorm8"}), HasSubstr("--duals does not go with"));
+  EXPECT_THAT(error({"--method", "fdk", "--size", "64", "--duals", "snorm16"}), HasSubstr("--duals does not go with"));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--views", "9"}),
               AllOf(HasSubstr("--views does not go with --method pdu"), HasSubstr("fdk, project and backproject")));
   EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--detector", "9,9"}), HasSubstr("--detector does not go"));
@@ -72,7 +72,7 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
               HasSubstr("--interpolation does"));
   EXPECT_THAT(error({"--method", "project", "--size", "64", "--interpolation", "half"}),
               AllOf(HasSubstr("--interpolation half"), HasSubstr("exact or hardware")));
-  EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--duals", "snorm8"}), HasSubstr("--duals belong"));
+  EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--duals", "snorm16"}), HasSubstr("--duals belong"));
   EXPECT_THAT(error({"--method", "pdu4d", "--size", "64"}), HasSubstr("expected one of: pdu, "));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--sub-devices", "2"}), HasSubstr("--sub-devices splits"));
   const Ran folder = run({"plan", "--machine", machines, "--method", "pdu", "--size", "8"});

@@ -180,7 +180,7 @@ TEST(HelpBash, completes) {
   EXPECT_EQ(complete({"halocline", "denoise", "--method", "p"}), " pdu pdu4d \n");
   EXPECT_EQ(complete({"halocline", "denoise", "--method", "=", "spd"}), " spdu \n");
   EXPECT_EQ(complete({"halocline", "reconstruct", "-i", "a.mha", "--method", "os-s"}), " os-sart \n");
-  EXPECT_EQ(complete({"halocline", "denoise", "--weight"}), " --weights --weight-bits \n");
+  EXPECT_EQ(complete({"halocline", "denoise", "--weight"}), " --weights \n");
   EXPECT_EQ(complete({"halocline", "fdk", "--device-"}), " --device-memory \n");
   EXPECT_EQ(complete({"halocline", "fdk", "--device", "cpu,g"}), " cpu,gpu \n");
   EXPECT_EQ(complete({"halocline", "denoise", "-i", ""}), " volume.mha \n");
@@ -233,7 +233,7 @@ TEST(HelpFish, completes) {
   EXPECT_TRUE(complete("halocline den").starts_with("denoise\t"));
   EXPECT_TRUE(complete("halocline geometry ci").starts_with("circular\t"));
   EXPECT_TRUE(complete("halocline denoise --method spd").starts_with("spdu\t"));
-  EXPECT_TRUE(complete("halocline denoise --weight-").starts_with("--weight-bits\t"));
+  EXPECT_TRUE(complete("halocline denoise --weig").starts_with("--weights\t"));
   EXPECT_TRUE(complete("halocline fdk --device-m").starts_with("--device-memory\t"));
   EXPECT_TRUE(complete("halocline denoise -i vol").starts_with("volume.mha"));
   EXPECT_THAT(complete("halocline denoise -i vol"), testing::Not(HasSubstr("volume.doc")));

@@ -101,11 +101,11 @@ TEST(Quirks, oneProgramOfPocl6IsNotOptimised) {
   const auto options = [&](const char* version, const char* file, const char* given) {
     return program_options(driven(pocl_name, version), file, given);
   };
-  EXPECT_EQ(options("6.0", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "-cl-opt-disable");
+  EXPECT_EQ(options("6.0", "pdu_variant.cl", "-D WEIGHTED"), "-cl-opt-disable");
   EXPECT_EQ(options("6.0", "pdu_variant.cl", ""), "");
-  EXPECT_EQ(options("6.0", "spdu.cl", "-D WEIGHT_BITS=32"), "");
-  EXPECT_EQ(options("6.1", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "");
-  EXPECT_EQ(options("3.1+debian", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "");
+  EXPECT_EQ(options("6.0", "spdu.cl", "-D WEIGHTED"), "");
+  EXPECT_EQ(options("6.1", "pdu_variant.cl", "-D WEIGHTED"), "");
+  EXPECT_EQ(options("3.1+debian", "pdu_variant.cl", "-D WEIGHTED"), "");
 }
 
 TEST(Quirks, belongToDrivers) {

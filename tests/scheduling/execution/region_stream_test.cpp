@@ -119,7 +119,7 @@ TEST_P(Regions, OfTwoDevicesGiveTheBitsOfOne) {
 
 INSTANTIATE_TEST_SUITE_P(RegionStream, Regions,
                          testing::Values(Form{"pdu", 1}, Form{"pdu", 7}, Form{"pdu", 93}, Form{"pdu", 7, {2, 16}},
-                                         Form{"pdu", 93, {4, 8}}, Form{"tvgd", 7}, Form{"tvgd", 93},
+                                         Form{"pdu", 93, {2, 32}}, Form{"tvgd", 7}, Form{"tvgd", 93},
                                          Form{"skeleton", 7}, Form{"gaussian", 7}),
                          [](const auto& info) {
                            return info.param.method + "_" + std::to_string(info.param.nz) + "_" +

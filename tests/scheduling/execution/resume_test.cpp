@@ -97,7 +97,6 @@ struct Case {
     parameters.lambda = 1.0 / 15;
     parameters.gap = gap;
     parameters.schedule = schedule;
-    parameters.least_weight = 0.5;
     parameters.largest_weight = 6.5;
     parameters.fused = {stages, dual_bits};
     parameters.step = target ? 0.002 : 0.01;
@@ -113,8 +112,8 @@ struct Case {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> result;
-    for (const int bits : {32, 16, 8})
-      for (const int stages : {1, 2, 3}) {
+    for (const int bits : {32, 16})
+      for (const int stages : {1, 2}) {
         Case fused{"pdu_" + std::to_string(stages) + "x" + std::to_string(bits)};
         fused.stages = stages, fused.dual_bits = bits;
         result.push_back(fused);
