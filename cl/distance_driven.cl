@@ -20,112 +20,16 @@
 // ARC, ENDS: see rays.clh; a pixel of a cylinder reaches from arc to arc. A plane that the ray ends in counts for the part of it that the ray
 // passes, and values has ray_values.clh's form.
 //
-// LANES: the form for CPUs, distance_driven_lanes.clh. The same bits.
+// This file is the reference, for every device and scan:
 //
-// Tunable: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels).
+//   file                      kernels                       for                  defines
+//   distance_driven.cl        project, table, backproject   all                  ARC, ENDS, K_UNROLL
+//   distance_driven_lanes.cl  project_lanes                 CPUs; the same bits  INDEX
 #pragma OPENCL FP_CONTRACT OFF
-
-#ifndef INDEX
-#define INDEX long
-#endif
+#include "distance_driven.clh"
 #include "gather.clh"
-#include "lanes.clh"
 #include "ray_values.clh"
-#include "rays.clh"
 
-#define LEAST_WIDTH (1.0f / 64.0f)
-
-// Lines over p, the distance of a plane from the volume's middle: slope and shift of b, c; of the steps of b a column, a row; of c.
-typedef struct {
-  float4 centre, steps_b, steps_c;
-} Shadow;
-
-// Of the pixel whose centre has the first of the rays, and its sides, down to up and left to right, the others.
-INLINE Shadow shadow_of(Ray centre, Ray left, Ray right, Ray below, Ray above, int axis, float cx, float cy, float cz) {
-  const Line at = line_of(centre, axis, cx, cy, cz);
-  const Line u0 = line_of(left, axis, cx, cy, cz), u1 = line_of(right, axis, cx, cy, cz);
-  const Line v0 = line_of(below, axis, cx, cy, cz), v1 = line_of(above, axis, cx, cy, cz);
-  Shadow s;
-  s.centre = (float4)(at.slope_b, at.shift_b, at.slope_c, at.shift_c);
-  s.steps_b =
-      (float4)(u1.slope_b - u0.slope_b, u1.shift_b - u0.shift_b, v1.slope_b - v0.slope_b, v1.shift_b - v0.shift_b);
-  s.steps_c =
-      (float4)(u1.slope_c - u0.slope_c, u1.shift_c - u0.shift_c, v1.slope_c - v0.slope_c, v1.shift_c - v0.shift_c);
-  return s;
-}
-
-#define PIXEL_SHADOW(ray, view, column, v, axis, cx, cy, cz)                         \
-  shadow_of(ray, RAY_AT(view, 2 * (column)-1, v), RAY_AT(view, 2 * (column) + 1, v), \
-            RAY_AT(view, 2 * (column), (v)-0.5f), RAY_AT(view, 2 * (column), (v) + 0.5f), axis, cx, cy, cz)
-
-INLINE float width_at(float p, float4 steps, float most) {
-  return fmin(fmax(fabs(fma(p, steps.x, steps.y)) + fabs(fma(p, steps.z, steps.w)), LEAST_WIDTH), most);
-}
-
-// Of the shadow about `at` and the voxel about `voxel`, along one axis.
-INLINE float overlap(float at, float half_width, float voxel) {
-  return fmax(0.0f, fmin(at + half_width, voxel + 0.5f) - fmax(at - half_width, voxel - 0.5f));
-}
-
-INLINE int clamped(float value, int low, int high) {
-  return (int)fmin(fmax(value, (float)low), (float)high);
-}
-
-// The na planes along the axis that a ray follows, about ca; nb and nc voxels across; the widest shadows there, and how far from a shadow's
-// middle the centres of voxels that it touches lie; voxels from plane to plane (unless these are slices), and along b.
-typedef struct {
-  int axis, na, nb, nc;
-  float ca, most_b, most_c, reach_b, reach_c;
-  INDEX stride_a, stride_b;
-} Planes;
-
-INLINE Planes planes_of(int axis, Extent extent, PerAxis widest) {
-  Planes p;
-  p.axis = axis;
-  p.na = axis == 2   ? extent.nz
-         : axis == 0 ? extent.nx
-                     : extent.ny,
-  p.nb = axis == 0 ? extent.ny : extent.nx, p.nc = axis == 2 ? extent.ny : extent.nz;
-  p.ca = 0.5f * (float)(p.na - 1);
-  p.most_b = axis == 0 ? widest.y : widest.x, p.most_c = axis == 2 ? widest.y : widest.z;
-  p.reach_b = fma(0.5f, p.most_b, 0.5f), p.reach_c = fma(0.5f, p.most_c, 0.5f);
-  p.stride_a = axis == 0 ? 1 : extent.nx, p.stride_b = axis == 0 ? extent.nx : 1;
-  return p;
-}
-
-// The planes where a shadow may touch the volume, from its middle, and the slices of [begin, end) that it may touch there.
-typedef struct {
-  float low, high;
-  int first, last;
-} Reach;
-
-INLINE Reach reach_of(float4 centre, Planes p, Extent extent) {
-  Reach r;
-  r.low = -p.ca, r.high = (float)(p.na - 1) - p.ca, r.first = extent.end, r.last = extent.begin - 1;
-  narrow(centre.x, centre.y, -p.reach_b, (float)(p.nb - 1) + p.reach_b, (float)p.na, &r.low, &r.high);
-  narrow(centre.z, centre.w, -p.reach_c, (float)(p.nc - 1) + p.reach_c, (float)p.na, &r.low, &r.high);
-  if (r.low > r.high + 2.0f) return r;
-  float lowest = r.low + p.ca, highest = r.high + p.ca;
-  if (p.axis != 2) {
-    const float c0 = fma(r.low, centre.z, centre.w), c1 = fma(r.high, centre.z, centre.w),
-                more = fabs(centre.z) + p.reach_c;
-    lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
-  }
-  r.first = clamped(floor(lowest) - 1.0f, extent.begin, extent.end),
-  r.last = clamped(ceil(highest) + 1.0f, extent.begin - 1, extent.end - 1);
-  return r;
-}
-
-// The planes where it may touch slice k.
-INLINE int2 planes_within(float4 centre, Planes p, Reach r, int k) {
-  if (p.axis == 2) return (int2)(k, k);
-  narrow(centre.z, centre.w, (float)k - p.reach_c, (float)k + p.reach_c, (float)p.na, &r.low, &r.high);
-  return (int2)(clamped(floor(r.low + p.ca) - 1.0f, 0, p.na), clamped(ceil(r.high + p.ca) + 1.0f, -1, p.na - 1));
-}
-
-#ifdef LANES
-#include "distance_driven_lanes.clh"
-#else
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
                                       ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections,
                                       Extent extent, PerAxis voxel, Batch batch, PerAxis widest) {
@@ -173,7 +77,6 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
   }
   projections[pixel] = sum;
 }
-#endif
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,

@@ -19,153 +19,16 @@
 //
 // ARC, ENDS: see rays.clh; t_in and t_out keep to the ray, and the t of its ends take the place of the two 0 of lines.
 //
-// LANES: the form for CPUs, siddon_lanes.clh. IMAGE: the slices are the layers of an image array (joseph_planes of joseph.cl). The same
-// bits.
+// IMAGE: the slices are the layers of an image array (joseph_planes of joseph_image.cl), for GPUs. The same bits.
 //
-// Tunable: INDEX there, the type of an index into the slab (int while it has fewer than 2^31 voxels).
+// This file is the reference, for every device and scan:
+//
+//   file             kernels                       for                  defines
+//   siddon.cl        project, table, backproject   all                  FACES, ARC, ENDS; IMAGE and FACES; K_UNROLL
+//   siddon_lanes.cl  project_lanes                 CPUs; the same bits  FACES, INDEX
 #pragma OPENCL FP_CONTRACT OFF
-
-#ifndef INDEX
-#define INDEX long
-#endif
 #include "gather.clh"
-#include "lanes.clh"
-#include "rays.clh"
-
-typedef struct {
-  float inverse_x, inverse_y, inverse_z, shift_x, shift_y, shift_z;
-} Crossings;
-
-// Towards larger k. A direction across an axis of less than 1e-12 of the largest is taken for that: planes that the ray never crosses are
-// then crossed far away, on the side where the voxel that it runs in stays the same.
-INLINE Crossings crossings_of(Ray ray, float cx, float cy, float cz) {
-  if (ray.dz < 0.0f) {
-    ray.dx = -ray.dx, ray.dy = -ray.dy, ray.dz = -ray.dz;
-    ray.mx = -ray.mx, ray.my = -ray.my, ray.mz = -ray.mz;
-  }
-  const float inverse_square = 1.0f / fma(ray.dx, ray.dx, fma(ray.dy, ray.dy, ray.dz * ray.dz));
-  // the point nearest to the volume's middle: d x M / |d|^2
-  const float px = fma(ray.dy, ray.mz, -(ray.dz * ray.my)) * inverse_square,
-              py = fma(ray.dz, ray.mx, -(ray.dx * ray.mz)) * inverse_square,
-              pz = fma(ray.dx, ray.my, -(ray.dy * ray.mx)) * inverse_square;
-  const float tiny = 1e-12f * fmax(fabs(ray.dx), fmax(fabs(ray.dy), ray.dz));
-  Crossings c;
-  c.inverse_x = 1.0f / copysign(fmax(fabs(ray.dx), tiny), ray.dx);
-  c.inverse_y = 1.0f / copysign(fmax(fabs(ray.dy), tiny), ray.dy);
-  c.inverse_z = 1.0f / fmax(ray.dz, tiny);
-  c.shift_x = -(cx + 0.5f + px) * c.inverse_x;
-  c.shift_y = -(cy + 0.5f + py) * c.inverse_y;
-  c.shift_z = -(cz + 0.5f + pz) * c.inverse_z;
-  return c;
-}
-
-INLINE float crossing(int n, float inverse, float shift) {
-  return fma((float)n, inverse, shift);
-}
-
-// The voxel along one axis that the ray runs in just after t, from 0 .. count - 1; t lies between the first and the last crossing. The
-// guess may be one off where the ray runs along a plane; the crossings themselves decide.
-INLINE int voxel_after(float t, float inverse, float shift, int count) {
-  const int step = inverse > 0.0f ? 1 : -1, next = inverse > 0.0f ? 1 : 0;
-  int n = (int)fmin(fmax(floor((t - shift) / inverse), 0.0f), (float)(count - 1));
-  while (n + step >= 0 && n + step < count && crossing(n + next, inverse, shift) <= t) n += step;
-  while (n - step >= 0 && n - step < count && crossing(n + 1 - next, inverse, shift) > t) n -= step;
-  return n;
-}
-
-// The t at which the ray comes into the slices [begin, end) and leaves them; none if they are not in that order.
-typedef struct {
-  float from, to;
-} Passage;
-
-INLINE Passage passage_of(Crossings c, Extent extent) {
-  const float x0 = c.shift_x, x1 = crossing(extent.nx, c.inverse_x, c.shift_x), y0 = c.shift_y,
-              y1 = crossing(extent.ny, c.inverse_y, c.shift_y);
-  Passage passage;
-  passage.from = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(extent.begin, c.inverse_z, c.shift_z));
-  passage.to = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(extent.end, c.inverse_z, c.shift_z));
-  return passage;
-}
-
-#ifdef ENDS
-// The t at the source and at the detector, in order: t is 0 at the point nearest to the volume's middle.
-INLINE Passage ends_in_t(const Ray ray, float4 source, float share) {
-  const float square = fma(ray.dx, ray.dx, fma(ray.dy, ray.dy, ray.dz * ray.dz));
-  const float t = fma(ray.dx, source.x, fma(ray.dy, source.y, ray.dz * source.z)) / square;
-  Passage ends;
-  ends.from = ray.dz < 0.0f ? -(t + share) : t, ends.to = ray.dz < 0.0f ? -t : t + share;
-  return ends;
-}
-#endif
-
-typedef struct {
-  int i, j, k;
-} Voxel;
-
-INLINE Voxel first_voxel(Crossings c, float t, Extent extent) {
-  Voxel voxel;
-  voxel.i = voxel_after(t, c.inverse_x, c.shift_x, extent.nx),
-  voxel.j = voxel_after(t, c.inverse_y, c.shift_y, extent.ny);
-  voxel.k = min(max(voxel_after(t, c.inverse_z, c.shift_z, extent.nz), extent.begin), extent.end - 1);
-  return voxel;
-}
-
-#ifdef IMAGE
-__constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
-#endif
-
-#ifdef FACES
-#include "siddon_faces.clh"
-
-#ifdef IMAGE
-#define SLAB_PARAMETER __read_only image2d_array_t planes
-#define SLAB planes
-#define VOXEL_AT(i, j, k) read_imagef(planes, nearest, (int4)(i, j, (k)-extent.offset, 0)).x
-#else
-#define SLAB_PARAMETER __global const float* restrict volume
-#define SLAB volume
-#define VOXEL_AT(i, j, k) volume[((size_t)((k)-extent.offset) * extent.ny + (j)) * extent.nx + (i)]
-#endif
-
-// `sum` and the part of a ray in faces that lies between t = from and to. Slices at a face across k take their turns, so
-// that they may lie in two slabs.
-INLINE float add_in_faces(SLAB_PARAMETER, Crossings c, Faces faces, Extent extent, float scale, float from, float to,
-                          float sum) {
-  c = crossings_beside(c, faces, extent);
-  const float part = scale * part_beside(faces);
-  const bool lower_i = shares_lower(faces.i, extent.nx), lower_j = shares_lower(faces.j, extent.ny);
-  const bool lower_k = shares_lower(faces.k, extent.nz);
-  for (int turn = lower_k ? 0 : 1; turn < 2; ++turn) {  // LLVM 18 (PoCL 6.0, AVX-512) crashes on a loop from 0
-    if (lower_k) c.shift_z = -((float)(faces.k - 1 + turn) + 0.5f) * c.inverse_z;
-    const Passage passage = passage_of(c, extent);
-    float t = fmax(passage.from, from);
-    const float stop = fmin(passage.to, to);
-    if (!(t < stop)) continue;
-    Voxel at = first_voxel(c, t, extent);
-    const int step_i = c.inverse_x > 0.0f ? 1 : -1, step_j = c.inverse_y > 0.0f ? 1 : -1;
-    while (t < stop) {
-      const float next_x = crossing(at.i + (step_i > 0), c.inverse_x, c.shift_x),
-                  next_y = crossing(at.j + (step_j > 0), c.inverse_y, c.shift_y),
-                  next_z = crossing(at.k + 1, c.inverse_z, c.shift_z);
-      const float next = fmin(fmin(fmin(next_x, next_y), next_z), stop);
-      float value = VOXEL_AT(at.i, at.j, at.k);
-      if (lower_i) value += VOXEL_AT(at.i - 1, at.j, at.k);
-      if (lower_j) value += VOXEL_AT(at.i, at.j - 1, at.k);
-      if (lower_i && lower_j) value += VOXEL_AT(at.i - 1, at.j - 1, at.k);
-      sum = fma((next - t) * part, value, sum);
-      t = next;
-      if (next_x == next) at.i += step_i;
-      if (next_y == next) at.j += step_j;
-      if (next_z == next) at.k += 1;
-    }
-  }
-  return sum;
-}
-#endif
-
-#ifdef LANES
-#include "siddon_lanes.clh"
-#else
+#include "siddon.clh"
 
 __kernel void siddon_project(
 #ifdef IMAGE
@@ -245,7 +108,6 @@ __kernel void siddon_project(
   }
   projections[pixel] = sum;
 }
-#endif
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays,

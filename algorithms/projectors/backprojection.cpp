@@ -97,38 +97,37 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
     // lists it, but reads the same number everywhere.
     if (pack_ == 1) options_.half_texels = false;
-    kernel_.kernel = "backproject_image";
+    kernel_ = {"backproject_image.cl", "backproject_image", ""};
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
   } else if (!options.cpu && std::max(projections.size[0], projections.size[1]) <= options.image_side) {
     layout_ = Layout::texels;
     fetched_ = true;
-    kernel_.kernel = "backproject_image";
+    kernel_ = {"backproject_image.cl", "backproject_image", ""};
     layout_options_ = "-D PACK=1";
   } else if (options.tile && !options.cpu && !single_row && k_invariant) {
     layout_ = Layout::columns;
     tile_ = options.tile;
-    kernel_.kernel = "backproject_tile";
+    kernel_ = {"backproject_tile.cl", "backproject_tile", ""};
     layout_options_ = "-D LAYOUT_COLUMNS";
   } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
     layout_ = Layout::columns;
     axial_ = k_invariant ? 2 : 1;
-    kernel_.kernel = "backproject_columns";
+    kernel_ = {"backproject_columns.cl", "backproject_columns", ""};
     layout_options_ = "-D LAYOUT_COLUMNS";
   } else if (options.cpu) {
     lanes_ = true;
-    kernel_.kernel = "backproject_lanes";
+    kernel_ = {"backproject_lanes.cl", "backproject_lanes", ""};
   }
   for (const int view : order_)
     for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
-  kernel_.options =
-      fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
-                  layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
-                  k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
+  kernel_.options = fmt::format("-D DISTANCE_WEIGHT={}{}{}{}", options.distance_weight ? 1 : 0,
+                                options.variance ? " -D VARIANCE" : "", k_invariant ? " -D K_INVARIANT" : "",
+                                single_row ? " -D SINGLE_ROW" : "");
   if (tile_)
     kernel_.options += tile_->options();
   else if (layout_ == Layout::columns)
     kernel_.options += fmt::format(" -D AXIAL={}", axial_);
-  if (lanes_) kernel_.options += " -D LANES";
+  if (layout_ == Layout::texels) kernel_.options += fmt::format(" -D PACK={}", pack_);
   if (fetched_) kernel_.options += " -D EXACT_TEXELS";
 }
 
@@ -237,11 +236,11 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
   if (tile_)
     return slab.launch(kernel_, {nx, ny, parts_of(count, static_cast<std::size_t>(tile_->slices))},
                        {static_cast<std::size_t>(tile_->width), static_cast<std::size_t>(tile_->height), 1}, arguments);
-  if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
+  if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject_columns.cl
     return slab.launch(
         kernel_, {parts_of(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts_of(count, 64) : parts_of(ny, 64)},
         {1, 1, 1}, arguments);
-  if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
+  if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.cl
     return slab.launch(kernel_, {parts_of(nx, 16), parts_of(ny, 8), parts_of(count, 8)}, {1, 1, 1}, arguments);
   const std::size_t unroll = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
   KernelSpec kernel = kernel_;
@@ -289,7 +288,8 @@ void Backprojection::start(Slab& slab) const {
 }
 
 void Backprojection::filter(Slab& slab, Range views) const {
-  slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()}, voxels_.filtered_items(slab, views),
+  slab.launch({"backproject_copy.cl", "backproject_copy", voxels_.layout_options()},
+              voxels_.filtered_items(slab, views),
               {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
                static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
   voxels_.filtered(slab, views);

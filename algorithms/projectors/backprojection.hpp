@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
+#include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
-#include "algorithms/projectors/local_tile.hpp"
 #include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 

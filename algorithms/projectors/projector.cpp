@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/projectors/local_tile.hpp"
+#include "algorithms/projectors/backproject_tile.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/system/error.hpp"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
+#include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/rays.hpp"
-#include "algorithms/projectors/slice_rows.hpp"
 #include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
@@ -75,9 +75,9 @@ class RayProjection {
  private:
   bool turned() const;
   /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. slices: with
-  /// slices innermost (cl/joseph_slices.clh). For CPUs, in vectors: columns of the detector, where Joseph's rays share
-  /// what they read (cl/joseph_columns.clh), or pixels of a row (cl/joseph_lanes.clh, cl/siddon_lanes.clh,
-  /// cl/distance_driven_lanes.clh).
+  /// slices innermost (cl/joseph_slices.cl). For CPUs, in vectors: columns of the detector, where Joseph's rays share
+  /// what they read (cl/joseph_columns.cl), or pixels of a row (cl/joseph_lanes.cl, cl/siddon_lanes.cl,
+  /// cl/distance_driven_lanes.cl).
   enum class Form { portable, slices, columns, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
@@ -104,9 +104,9 @@ Program program_of(const RayProjection& method);
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
-  /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.clh), not in that for CPUs (cl/joseph_tiles.clh), and
+  /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.cl), not in that for CPUs (cl/joseph_tiles.cl), and
   /// fewer slices a work-item of the others. It changes no bit.
-  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.clh) where the detector's columns lie
+  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.cl) where the detector's columns lie
   /// along k and no ray follows k. It changes the last bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false, const AdjointBrick* brick = nullptr);

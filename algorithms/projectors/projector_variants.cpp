@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
@@ -68,7 +68,10 @@ Variant back_projection_variant(const char* name,
     const auto& [geometry, stack, volume] = scan();
     return lack_of(Backprojection(geometry, stack, volume, options), info);
   };
-  return {name, {"backproject.cl"}, reason, [set, error_of_a_view](const Device& device) {
+  return {name,
+          {"backproject.cl", "backproject_columns.cl", "backproject_image.cl"},
+          reason,
+          [set, error_of_a_view](const Device& device) {
             VoxelDriven::Options options;
             set(options, device.info());
             return compared(back_projection(device, options), back_projection(device, {}),
@@ -85,7 +88,7 @@ Variant projection_variant(const char* name, const std::function<void(Projection
     const auto& [geometry, stack, volume] = scan();
     return lack_of(RayProjection(geometry, volume, stack, parameters), info);
   };
-  return {name, {"joseph.cl", "siddon.cl"}, reason, [set, error_of_a_voxel](const Device& device) {
+  return {name, {"joseph.cl", "joseph_image.cl", "siddon.cl"}, reason, [set, error_of_a_voxel](const Device& device) {
             const auto& [geometry, stack, volume] = scan();
             const Volume values = trial_volume(volume);
             const auto run = [&](const ProjectionParameters& parameters) {
@@ -151,7 +154,7 @@ Variant tile_variant(const LocalTile& tile) {
         return takes_tile(info, tile) ? "" : "too small work-groups or local memory";
       },
       0);
-  variant.files.emplace_back("backproject_tile.clh");
+  variant.files.emplace_back("backproject_tile.cl");
   return variant;
 }
 
@@ -205,7 +208,7 @@ Variant brick_variant(const AdjointBrick& brick) {
     return takes_brick(info, brick) ? "" : "too small work-groups or local memory";
   };
   return {fmt::format("Joseph's adjoint in bricks, {}", brick.text()),
-          {"joseph.cl", "joseph_bricks.clh"},
+          {"joseph_stacks.cl", "joseph_bricks.cl"},
           reason,
           [brick](const Device& device) {
             CircularOptions circle;
@@ -228,7 +231,7 @@ Variant brick_variant(const AdjointBrick& brick) {
 }
 
 Variant slice_projection_variant() {
-  return {"projection with slices innermost", {"joseph.cl", "joseph_slices.clh"}, on_gpu, [](const Device& device) {
+  return {"projection with slices innermost", {"joseph.cl", "joseph_slices.cl"}, on_gpu, [](const Device& device) {
             Finding found;
             for (const Scan& scan : parallel_scans()) {
               const Volume values = trial_volume(scan.volume);
@@ -243,10 +246,7 @@ Variant slice_projection_variant() {
 }
 
 Variant slice_adjoint_variant() {
-  return {"adjoint with slices innermost",
-          {"joseph.cl", "joseph_slices.clh", "joseph_slices_adjoint.clh"},
-          on_gpu,
-          [](const Device& device) {
+  return {"adjoint with slices innermost", {"joseph.cl", "joseph_slices_adjoint.cl"}, on_gpu, [](const Device& device) {
             const Scan& scan = parallel_scans()[0];
             const Volume values = trial_volume(scan.stack);
             const auto run = [&](const BackprojectionMethod& method) {

@@ -3,8 +3,8 @@
 // are added in another order.
 #pragma once
 
-#include "algorithms/projectors/adjoint_bricks.hpp"
-#include "algorithms/projectors/local_tile.hpp"
+#include "algorithms/projectors/backproject_tile.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
 #include "algorithms/support/variant_check.hpp"
 
 namespace halocline {

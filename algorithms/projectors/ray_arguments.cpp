@@ -21,9 +21,10 @@ const ProjectorKind& kind_of(Projector projector) {
   return kinds[static_cast<int>(projector)];
 }
 
-KernelSpec ray_kernel(Projector projector, const char* verb, const std::string& options) {
-  const std::string stem = kind_of(projector).stem;
-  return {stem + ".cl", stem + "_" + verb, options};
+KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options,
+                      const std::string& form) {
+  const std::string stem = kind_of(projector).stem, suffix = form.empty() ? "" : "_" + form;
+  return {stem + suffix + ".cl", stem + "_" + verb + suffix, options};
 }
 
 std::size_t turning_tile(const DeviceInfo& device) {

@@ -51,11 +51,9 @@ Requirements RayBackprojection::requirements() const {
                          {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
                          {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
   add_table_arrays(requirements, table_);
-  requirements.kernels = {ray_kernel(projector_, "table").kernel,
-                          ray_kernel(projector_, tiles_    ? "backproject_tiles"
-                                                 : stacks_ ? "backproject_stacks"
-                                                           : "backproject")
-                              .kernel};
+  const std::string form = tiles_ ? "tiles" : stacks_ ? "stacks" : "";
+  requirements.kernels = {ray_kernel(projector_, "table", "", stacks_ ? form : "").kernel,
+                          ray_kernel(projector_, "backproject", "", form).kernel};
   requirements.detector_rows = detector_rows_;
   requirements.cost.name = "adjoint " + projector_name(projector_);
   requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
@@ -80,7 +78,7 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
   arguments.insert(arguments.end(), {out("lines"), out("values"), slab.extent(slab.interior())});
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
-  slab.launch(ray_kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_) + faces_option(faces_)),
+  slab.launch(ray_kernel(projector_, "table", table_options(table_) + faces_option(faces_), stacks_ ? "stacks" : ""),
               {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
               arguments);
 }
@@ -93,10 +91,10 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
   arguments.insert(arguments.end(), {inout("volume"), slab.extent(slices), batch_of(projections_, rows, views)});
   add_widths(arguments, projector_, table_);
   if (tiles_) {
-    constexpr std::size_t tile = 16;  // TILE of joseph_tiles.clh
+    constexpr std::size_t tile = 16;  // TILE of joseph_tiles.cl
     const auto parts = [](std::size_t all) { return (all + tile - 1) / tile; };
     return slab.launch(
-        ray_kernel(projector_, "backproject_tiles", "-D TILES"),
+        ray_kernel(projector_, "backproject", "", "tiles"),
         {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
         arguments);
   }
@@ -108,8 +106,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
     const std::string shape =
         group[1] < 16 ? fmt::format(" -D GROUP_WIDTH={} -D GROUP_HEIGHT={}", group[0], group[1]) : "";
     return slab.launch(
-        ray_kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "") + shape),
-        global, group, arguments);
+        ray_kernel(projector_, "backproject", options + (upright_ ? " -D UPRIGHT" : "") + shape, "stacks"), global,
+        group, arguments);
   }
   slab.launch(ray_kernel(projector_, "backproject", options + table_options(table_) + faces_option(faces_)), global,
               arguments);

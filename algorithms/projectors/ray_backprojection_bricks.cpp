@@ -1,4 +1,4 @@
-// Joseph's adjoint in bricks: arrays and launches of cl/joseph_bricks.clh.
+// Joseph's adjoint in bricks: arrays and launches of cl/joseph_bricks.cl.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t tail = 3;  // TAIL of joseph_bricks.clh
+constexpr std::size_t tail = 3;  // TAIL of joseph_bricks.cl
 
 std::size_t parts(std::size_t all, int each) {
   return parts_of(all, static_cast<std::size_t>(each));
@@ -40,7 +40,7 @@ void RayBackprojection::filter_bricks(Slab& slab, Range views) const {
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
   slab.launch(
-      ray_kernel(projector_, "table_bricks", "-D BRICKS " + turning_options(tile)),
+      ray_kernel(projector_, "table", turning_options(tile), "bricks"),
       {projections_.size[0], static_cast<std::size_t>(rows.count()) + tail, static_cast<std::size_t>(views.count())},
       {tile, tile, 1}, arguments);
 }
@@ -49,7 +49,7 @@ void RayBackprojection::accumulate_bricks(Slab& slab, Range views, Range slices)
   const auto count = static_cast<std::size_t>(slices.count());
   const AdjointBrick brick = brick_->for_slices(count);
   const auto items = static_cast<std::size_t>(brick.items);
-  slab.launch(ray_kernel(projector_, "backproject_bricks", brick.options()),
+  slab.launch(ray_kernel(projector_, "backproject", brick.options(), "bricks"),
               {items * parts(count, brick.slices()), parts(volume_.size[0], brick.x), parts(volume_.size[1], brick.y)},
               {items, 1, 1},
               {in("pixels"), in("columns"), in("matrices"), in("axes"), in("rays"), inout("volume"),

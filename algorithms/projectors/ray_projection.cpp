@@ -96,7 +96,7 @@ void RayProjection::check_device(const DeviceInfo& device) const {
 }
 
 std::string RayProjection::image_options(int axis) const {
-  return fmt::format("-D IMAGE -D AXIS={} -D PACK={}{}", axis, order_.empty() ? 1 : 2,
+  return fmt::format("-D AXIS={} -D PACK={}{}", axis, order_.empty() ? 1 : 2,
                      parameters_.hardware_interpolation ? " -D HARDWARE" : "");
 }
 
@@ -109,8 +109,7 @@ Requirements RayProjection::requirements() const {
   requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
   add_table_arrays(requirements, table_);
-  requirements.kernels = {ray_kernel(parameters_.projector, "project").kernel};
-  if (form_ == Form::lanes) requirements.kernels = {ray_kernel(parameters_.projector, "project_lanes").kernel};
+  requirements.kernels = {ray_kernel(parameters_.projector, "project", "", form_ == Form::lanes ? "lanes" : "").kernel};
   if (form_ == Form::columns) {
     requirements.kernels = {"joseph_project_columns"};
     requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
@@ -166,20 +165,20 @@ void RayProjection::loaded(Slab& slab) const {
   const std::size_t tile = turning_tile(slab.device());
   const std::string options = turning_options(tile);
   const auto turn = [&](const char* name) {
-    slab.launch({"joseph.cl", "joseph_turn", options},
+    slab.launch({"joseph_layouts.cl", "joseph_turn", options},
                 {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)}, {tile, tile, 1},
                 {in("volume"), out(name), slab.nx(), slab.ny()});
   };
   if (turned()) turn("turned");
   if (form_ == Form::columns && table_.axial_rows() == 1) turn("lines");
   if (form_ == Form::columns && table_.axial_rows() == 2)
-    slab.launch({"joseph.cl", "joseph_stand", options},
+    slab.launch({"joseph_layouts.cl", "joseph_stand", options},
                 {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]}, {tile, tile, 1},
                 {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
   for (int axis = 0; axis < 3; ++axis) {
     if (!planes_across(axis)) continue;
     const auto extent = slab.image_extent(planes_names[axis]);
-    slab.launch({"joseph.cl", "joseph_planes", image_options(axis)}, extent,
+    slab.launch({"joseph_image.cl", "joseph_planes", image_options(axis)}, extent,
                 {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
                  number(extent[1]), number(extent[2])});
   }
@@ -205,9 +204,9 @@ void RayProjection::project(Slab& slab, Range views) const {
     const std::string options = form + faces_option(faces_);
     add_common(arguments);
     // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
-    const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh
+    const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.cl
     if (form_ == Form::lanes)
-      slab.launch(ray_kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
+      slab.launch(ray_kernel(parameters_.projector, "project", options, "lanes"),
                   {count, parts_of(columns, strip), rows}, {1, 1, 1}, arguments);
     else
       slab.launch(ray_kernel(parameters_.projector, "project", options + table_options(table_)), {columns, rows, count},
@@ -222,15 +221,15 @@ void RayProjection::project(Slab& slab, Range views) const {
       add_common(arguments);
       const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
       const std::size_t turns = count / (order_.empty() ? 1 : 2);
-      slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)},
+      slab.launch({"joseph_image.cl", "joseph_project_image", image_options(axis)},
                   {parts_of(columns, group[0]) * parts_of(turns, group[2]) * group[0], rows, group[2]}, group,
                   arguments);
     }
-  } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
+  } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.cl
     std::vector<SlabArgument> arguments{in("lines")};
     add_common(arguments);
     slab.launch(
-        {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
+        {"joseph_columns.cl", "joseph_project_columns", fmt::format("{} -D AXIAL={}", index, table_.axial_rows())},
         {count, parts_of(columns, 8), parts_of(rows, 128)}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
     if (turned())

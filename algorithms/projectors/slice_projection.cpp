@@ -1,4 +1,4 @@
-// RayProjection with slices innermost: cl/joseph_slices.clh.
+// RayProjection with slices innermost: cl/joseph_slices.cl.
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 
@@ -7,7 +7,7 @@ namespace halocline {
 void RayProjection::stack_slices(Slab& slab) const {
   const auto held = static_cast<std::size_t>(slab.extended().count());
   const std::size_t tile = turning_tile(slab.device());
-  slab.launch({"joseph.cl", "joseph_stack", turning_options(tile) + slice_rows_->options()},
+  slab.launch({"joseph_slices.cl", "joseph_stack", turning_options(tile) + slice_rows_->options()},
               {volume_.size[0], padded_places(held), volume_.size[1]}, {tile, tile, 1},
               {in("volume"), out("stacks"), slab.nx(), slab.ny(), number(held)});
 }
@@ -21,7 +21,7 @@ void RayProjection::project_slices(Slab& slab, Range views) const {
   add_spacing(arguments, volume_);
   arguments.insert(arguments.end(),
                    {batch_of(projections_, {0, number(rows)}, views), slice_rows_->row_of_0, slice_rows_->row_step});
-  slab.launch({"joseph.cl", "joseph_project_slices", slice_rows_->options()},
+  slab.launch({"joseph_slices.cl", "joseph_project_slices", slice_rows_->options()},
               {columns * parts_of(std::min(places, slice_block), slice_rows_->each()),
                static_cast<std::size_t>(views.count()), parts_of(places, slice_block)},
               arguments);

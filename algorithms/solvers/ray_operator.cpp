@@ -5,7 +5,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {

@@ -17,7 +17,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/float64_reference.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/support/philox.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"

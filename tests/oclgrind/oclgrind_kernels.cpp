@@ -15,7 +15,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"

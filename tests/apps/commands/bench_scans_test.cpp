@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "algorithms/projectors/adjoint_bricks.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
 #include "benchmarks/harness/bench_projection.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"

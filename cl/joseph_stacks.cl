@@ -1,11 +1,13 @@
 // joseph_backproject for GPUs where no ray follows k: a work-item keeps K_UNROLL voxels above each other, its stack, in local memory, where each
 // pixel adds to the two that its ray passes between, found by number; in registers it would have to look at all of them. Weights are those of the
-// portable form and added in its order, so the bits are the same. joseph_table with STACKS has, of a pixel, lines = slope_c, shift_c,
+// portable form and added in its order, so the bits are the same. joseph_table_stacks has, of a pixel, lines = slope_c, shift_c,
 // path * raw and the axis that the ray follows, values = slope_b, shift_b.
 //
 // UPRIGHT: the rays of each detector column differ along k alone, a circular scan about k without tilt: their weight along b is that of their
 // column, worked out once a view instead of once a pixel.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "gather.clh"
+#include "joseph.clh"
 
 #ifndef GROUP_WIDTH
 #define GROUP_WIDTH 8
@@ -13,6 +15,21 @@
 #endif
 #define GROUP (GROUP_WIDTH * GROUP_HEIGHT)
 #define TOGETHER 4  // columns: nearly always all that a stack meets
+
+// One work-item a pixel of the rows held: what the back-projection needs of its ray.
+__kernel void joseph_table_stacks(__global const float* restrict raw, __global const float* restrict rays,
+                                  __global float4* restrict lines, __global float2* restrict values, Extent extent,
+                                  PerAxis voxel, Batch batch) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const size_t at = ((size_t)view * batch.held + row) * batch.columns + column;
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
+  const int axis = main_axis(ray);
+  const Line line =
+      line_of(ray, axis, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  lines[at] = (float4)(line.slope_c, line.shift_c, path_mm(ray, axis, voxel) * raw[at], (float)axis);
+  values[at] = (float2)(line.slope_b, line.shift_b);
+}
 
 typedef struct {
   float p, whole_b, axis;

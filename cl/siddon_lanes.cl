@@ -1,6 +1,12 @@
 // siddon_project for CPUs: 8 neighbouring pixels of a row march together, each to its own next crossing, in vectors whose arithmetic has the
 // bits of the same in single floats. One ray alone spends its time on branches that nobody can foresee: which plane comes next.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "lanes.clh"
+#include "siddon.clh"
+
+#ifndef INDEX
+#define INDEX long
+#endif
 
 typedef WHOLE_LANES(INDEX) index_lanes;
 
@@ -9,10 +15,6 @@ typedef struct {
   lanes inverse, shift, plane, step, next;  // plane: number of the one that is crossed next, at `next`
   index_lanes stride;
 } Way;
-
-INLINE lanes least(lanes a, lanes b) {
-  return b < a ? b : a;
-}
 
 // The rays on their way that cross this axis next step to the next plane.
 INLINE void cross_planes(Way* way, lanes next, int8 on, index_lanes* at) {

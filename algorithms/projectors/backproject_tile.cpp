@@ -1,4 +1,4 @@
-#include "algorithms/projectors/local_tile.hpp"
+#include "algorithms/projectors/backproject_tile.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ std::string form_of(const DeviceModel& device) {
 }  // namespace
 
 std::string LocalTile::options() const {
-  return fmt::format(" -D LOCAL_TILE -D GROUP_WIDTH={} -D GROUP_HEIGHT={} -D K_UNROLL={} -D TILE_BYTES={}", width,
-                     height, slices, bytes);
+  return fmt::format(" -D GROUP_WIDTH={} -D GROUP_HEIGHT={} -D K_UNROLL={} -D TILE_BYTES={}", width, height, slices,
+                     bytes);
 }
 
 std::string LocalTile::text() const {

@@ -18,7 +18,9 @@
 // From joseph_table_bricks: pixels[view][column][row] = path * raw of the rows held, and TAIL zeros;
 // columns[view][axis][column] = slope_b, shift_b, the direction's component along the axis, and one over it, of columns
 // that follow it; others have shift_b = -infinity.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "gather.clh"
+#include "joseph.clh"
 
 #ifndef BRICK_X
 #define BRICK_X 8

@@ -1,4 +1,4 @@
-#include "algorithms/projectors/adjoint_bricks.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::size_t AdjointBrick::local_bytes() const {
 }
 
 std::string AdjointBrick::options() const {
-  return fmt::format("-D BRICKS -D BRICK_X={} -D BRICK_Y={} -D ITEMS={} -D LAYERS={}", x, y, items, layers);
+  return fmt::format("-D BRICK_X={} -D BRICK_Y={} -D ITEMS={} -D LAYERS={}", x, y, items, layers);
 }
 
 std::string AdjointBrick::text() const {

@@ -5,7 +5,9 @@
 //
 // What takes time is memory: alone, a vector's march meets every plane in another cache line, and waits. So a work-item takes STRIP columns
 // through PLANES planes at a time, and reads along lines of voxels as they lie.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "joseph.clh"
+#include "lanes.clh"
 
 #define STRIP 32
 #define PLANES 4
@@ -17,13 +19,6 @@ typedef struct {
   lanes slope_b, shift_b, slope_c, shift_c, path;
   int8 chosen;
 } Lines;
-
-INLINE lanes least(lanes a, lanes b) {
-  return b < a ? b : a;
-}
-INLINE lanes most(lanes a, lanes b) {
-  return b > a ? b : a;
-}
 
 // line_of and path_mm of rays[0 .. 5] = dx, dy, dz, mx, my, mz.
 INLINE Lines lines_of(const lanes rays[6], int axis, float cx, float cy, float cz, PerAxis voxel) {

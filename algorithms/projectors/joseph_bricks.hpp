@@ -1,4 +1,4 @@
-// Shapes of the bricks of Joseph's adjoint for upright scans (cl/joseph_bricks.clh), and which one a device takes.
+// Shapes of the bricks of Joseph's adjoint for upright scans (cl/joseph_bricks.cl), and which one a device takes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-/// What a work-group of joseph_bricks.clh holds. It changes no bit.
+/// What a work-group of joseph_bricks.cl holds. It changes no bit.
 struct AdjointBrick {
   int x = 0, y = 0;  ///< voxels of a slice; two to eight
   int items = 0;     ///< work-items, which have neighbouring slices; a multiple of four
@@ -35,7 +35,7 @@ bool bricks_take(std::size_t columns, std::size_t rows);
 /// Whether the device has room for it.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
 
-/// The one that was measured to be faster than joseph_stacks.clh on all of the devices; null: none.
+/// The one that was measured to be faster than joseph_stacks.cl on all of the devices; null: none.
 const AdjointBrick* faster_brick(std::span<const DeviceModel> devices);
 
 }  // namespace halocline

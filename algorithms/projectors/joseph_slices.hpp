@@ -1,6 +1,6 @@
 // Scans whose rays lie within slices of the volume: a parallel beam across k, or a fan beam of one row. Joseph's
-// projector and its adjoint have forms for them in which slices are innermost (cl/joseph_slices.clh,
-// cl/joseph_slices_adjoint.clh).
+// projector and its adjoint have forms for them in which slices are innermost (cl/joseph_slices.cl,
+// cl/joseph_slices_adjoint.cl).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SliceRows {
 /// Empty unless k is one number for each row of a view, to the last bit, whatever the column.
 std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections);
 
-/// Slices of a block, BLOCK of cl/joseph_slices.clh.
+/// Slices of a block, BLOCK of cl/joseph_slices.cl.
 constexpr std::size_t slice_block = 32;
 /// Places along k that kernels have room for.
 constexpr std::size_t padded_places(std::size_t places) {

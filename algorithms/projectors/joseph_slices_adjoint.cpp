@@ -1,4 +1,4 @@
-#include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 
 #include <fmt/format.h>
 
@@ -76,13 +76,13 @@ void SliceBackprojection::filter(Slab& slab, Range views) const {
   std::vector<SlabArgument> arguments{in("rays"), out("columns"), slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch);
-  slab.launch({"joseph.cl", "joseph_table_columns", rows_.options()}, {columns, count, 1}, arguments);
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_table_columns", ""}, {columns, count, 1}, arguments);
 
   const auto places = static_cast<std::size_t>(slices.count());
   if (places == 0) return;
   const auto row_of_first = rows_.row_of_0 + rows_.row_step * slices.begin - rows.begin;
   const std::size_t tile = turning_tile(slab.device());
-  slab.launch({"joseph.cl", "joseph_stack_raw", turning_options(tile) + rows_.options()},
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_stack_raw", turning_options(tile)},
               {columns, padded_places(places), count}, {tile, tile, 1},
               {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first), rows_.row_step});
 }
@@ -97,8 +97,8 @@ void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) cons
                     most_voxels = group <= 64 ? group : group / 2;
   const std::size_t lanes = std::min(most_lanes, parts_of(places, rows_.each())),
                     tile_j = std::min(group / lanes, most_voxels) / tile_i;
-  slab.launch({"joseph.cl", "joseph_backproject_slices",
-               (group < 256 ? fmt::format("-D GROUP={}", group) : std::string()) + rows_.options()},
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_backproject_slices",
+               group < 256 ? fmt::format("-D GROUP={}", group) : std::string()},
               {group * parts_of(volume_.size[0], tile_i), parts_of(volume_.size[1], tile_j),
                parts_of(places, slice_block) * (all_lanes / most_lanes)},
               {group, 1, 1},

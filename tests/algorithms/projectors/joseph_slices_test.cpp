@@ -8,13 +8,13 @@
 #include <numeric>
 
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/solvers/landweber.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline::slice_projection_test {
+namespace halocline::joseph_slices_test {
 namespace {
 
 using reference::device;
@@ -238,4 +238,4 @@ TEST(SlicesInnermost, AreTheSameInPrograms) {
 }
 
 }  // namespace
-}  // namespace halocline::slice_projection_test
+}  // namespace halocline::joseph_slices_test

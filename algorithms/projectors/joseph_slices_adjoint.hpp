@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "algorithms/projectors/backprojection_method.hpp"
+#include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/slice_rows.hpp"
 
 namespace halocline {
 
-/// cl/joseph_slices_adjoint.clh: bitwise what RayBackprojection computes with Projector::joseph.
+/// cl/joseph_slices_adjoint.cl: bitwise what RayBackprojection computes with Projector::joseph.
 class SliceBackprojection : public BackprojectionMethod {
  public:
   /// Throws std::logic_error if slice_rows() says that rows do not lie on slices.

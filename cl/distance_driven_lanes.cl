@@ -1,15 +1,10 @@
 // distance_driven_project for CPUs: 8 neighbouring pixels of a row go through slices and planes together, in vectors whose arithmetic has the
 // bits of the same in single floats. The compiler leaves the portable form scalar.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "distance_driven.clh"
+#include "lanes.clh"
 
 typedef WHOLE_LANES(INDEX) index_lanes;
-
-INLINE lanes least(lanes a, lanes b) {
-  return b < a ? b : a;
-}
-INLINE lanes most(lanes a, lanes b) {
-  return b > a ? b : a;
-}
 
 INLINE lanes widths_at(lanes p, const lanes steps[4], float largest) {
   return least(most(fabs(fma(p, steps[0], steps[1])) + fabs(fma(p, steps[2], steps[3])), (lanes)(LEAST_WIDTH)),

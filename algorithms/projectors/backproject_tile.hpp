@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Of a work-group of backproject_tile.clh.
+/// Of a work-group of backproject_tile.cl.
 struct LocalTile {
   int width = 0, height = 0;  ///< voxels of a slice, a work-item each; a multiple of eight
   int slices = 0;             ///< of a work-item

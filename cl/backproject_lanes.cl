@@ -1,7 +1,10 @@
 // backproject_exact for CPUs, where U and W change along every axis: 8 neighbours of a row at a time, in vectors whose arithmetic has the bits
 // of the same in single floats. The compiler leaves the portable form scalar. A work-item takes a block of voxels, which see the same few
 // pixels of a view.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "extent.clh"
+#include "lanes.clh"
+#include "voxel_driven.clh"
 
 #define VECTORS 2
 #define DEPTH 8

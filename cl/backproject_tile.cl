@@ -11,8 +11,14 @@
 // filtered: LAYOUT_COLUMNS, of which one copy serves both columns of a voxel. In local memory a patch has one detector column after the
 // other, too, of pairs of the pixel and its neighbour in the next column: two 8-byte reads at neighbouring addresses bring all four pixels.
 // The columns' stride is odd, so that voxels of a row of the group, which see different columns, meet in no bank.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "extent.clh"
 #include "inline.clh"
+#include "voxel_driven.clh"
+
+#ifndef K_UNROLL
+#define K_UNROLL 16
+#endif
 
 #ifndef GROUP_WIDTH
 #define GROUP_WIDTH 32

@@ -1,4 +1,4 @@
-#include "algorithms/projectors/slice_rows.hpp"
+#include "algorithms/projectors/joseph_slices.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ std::optional<float> exact_k(const float* view, float v, float centre) {
 }  // namespace
 
 std::string SliceRows::options() const {
-  return aligned ? " -D SLICES -D ALIGNED" : " -D SLICES";
+  return aligned ? " -D ALIGNED" : "";
 }
 
 std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections) {

@@ -4,7 +4,9 @@
 //
 // lines[j][i][k] (AXIAL 2, joseph_stand) or [k][i][j] (AXIAL 1, joseph_turn): the slices held, with e contiguous. A work-item takes STRIP
 // columns and DEPTH rows of the detector, and HELD voxels of a line at a time.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "joseph.clh"
+#include "lanes.clh"
 
 #ifndef AXIAL
 #define AXIAL 2

@@ -1,4 +1,4 @@
-// joseph_backproject where every ray lies within a slice (joseph_slices.clh): slices and rows are innermost, and neighbouring work-items, at
+// joseph_backproject where every ray lies within a slice (joseph_slices.cl): slices and rows are innermost, and neighbouring work-items, at
 // the same place of neighbouring slices, read neighbouring pixels. Which columns of a view pass a voxel, and with what weights, is worked out
 // by one work-item for all slices of a group. Weights are those of the portable form and added in its order, so the bits are the same.
 //
@@ -9,8 +9,13 @@
 // a multiple of 4.
 //
 // Tunables: GROUP, work-items of a group (a power of two); TOGETHER, views whose pixels are on their way at a time.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "gather.clh"
+#include "joseph.clh"
+#include "joseph_slices.clh"
 
+#define EACH 4  // slices of a work-item
+#define SAMPLES float4
 #ifndef GROUP
 #define GROUP 256
 #endif
@@ -108,7 +113,6 @@ INLINE Columns columns_of(Box box, int axes, __global const float4* matrix, __gl
     if (weight_of(columns[more], box, axis) > 0.0f) return all;
   return found;
 }
-
 
 // What a work-item reads of a view: pixels of column 0 and of the work-item's slices, and how far it is from column to column.
 typedef struct {

@@ -4,7 +4,10 @@
 //
 // The tile, [j][i][k], has a border of one voxel, where samples between it and its neighbours leave what belongs to these; they take that from the
 // same rays themselves. Tunable: TILE, its edge.
-#pragma once
+#pragma OPENCL FP_CONTRACT OFF
+#include "gather.clh"
+#include "joseph.clh"
+#include "lanes.clh"
 
 #ifndef TILE
 #define TILE 16

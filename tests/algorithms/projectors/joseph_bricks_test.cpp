@@ -1,7 +1,7 @@
 // labels: device slab dealt
-// Joseph's adjoint in bricks (cl/joseph_bricks.clh), which GPUs take: against double precision, the portable form and
+// Joseph's adjoint in bricks (cl/joseph_bricks.cl), which GPUs take: against double precision, the portable form and
 // the projector, whatever the split and the shape of groups.
-#include "algorithms/projectors/adjoint_bricks.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline::adjoint_bricks_test {
+namespace halocline::joseph_bricks_test {
 namespace {
 
 using reference::device;
@@ -188,4 +188,4 @@ TEST(AdjointBricks, AreCheckedOnGpus) {
 }
 
 }  // namespace
-}  // namespace halocline::adjoint_bricks_test
+}  // namespace halocline::joseph_bricks_test
