@@ -13,7 +13,6 @@
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/program_run.hpp"
-#include "scheduling/planning/program_plan.hpp"
 
 namespace halocline {
 namespace {
@@ -84,7 +83,7 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
 }
 
 Requirements requirements_of(const BenchForm& form, std::size_t n) {
-  return planned_requirements(make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program());
+  return make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program().needs;
 }
 
 // Bytes on the device in one slab; nothing if it does not fit.

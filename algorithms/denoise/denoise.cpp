@@ -30,15 +30,6 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   return result;
 }
 
-namespace {
-
-Plan plan_on(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
-             const PlanOptions& options) {
-  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, device_models(devices), options);
-}
-
-}  // namespace
-
 DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
                            const DenoiseParameters& parameters, const std::vector<Device>& devices,
                            const RunOptions& options, const Volume* reference) {
@@ -53,7 +44,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   full.statistical = descends(parameters) && weights != nullptr;
   const auto plan = [&](const std::vector<Device>& used) {
     check_denoise_parameters(full);
-    return plan_on(f.grid(), full, used, wanted.plan);
+    return plan_form_of_run(used, f.grid(), full, wanted.plan).plan;
   };
   DenoiseParameters told = parameters;
   told.on_parameter_chosen = [&](const ParameterChoice& choice) {
@@ -68,16 +59,15 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return plan_on_selection(devices,
-                           [&](const std::vector<Device>& used) { return plan_on(grid, parameters, used, options); });
+  return plan_on_selection(
+      devices, [&](const std::vector<Device>& used) { return plan_form_of_run(used, grid, parameters, options).plan; });
 }
 
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceModel> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
   return plan_on_selection(std::vector(devices.begin(), devices.end()), [&](const std::vector<DeviceModel>& used) {
-    const FusedForm form = form_for(grid, parameters, known_form(used).value_or(FusedForm{}), used, options);
-    return plan_with(form, grid, parameters, used, options);
+    return plan_form(grid, parameters, known_form(used).value_or(FusedForm{}), used, options).plan;
   });
 }
 

@@ -162,8 +162,9 @@ DenoiseResult DenoiseJob::run(VolumeSink& output, const RunOptions& options) {
   judge_noise();
   choose();
   part_ = weight_part_ = reference_part_ = Volume();
-  choose_form(options.plan);
-  iterate(output, options);
+  RunOptions planned = options;
+  planned.planned = choose_form(options);
+  iterate(output, planned);
   return std::move(result_);
 }
 
@@ -348,8 +349,9 @@ void DenoiseJob::take_choice(const ParameterChoice& choice) {
   result_.warnings.insert(result_.warnings.end(), choice.warnings.begin(), choice.warnings.end());
 }
 
-void DenoiseJob::choose_form(const PlanOptions& options) {
-  method_.fused = result_.form = form_of_run(devices_, grid_, parameters_, options);
+Plan DenoiseJob::choose_form(const RunOptions& options) {
+  PlannedForm chosen = plan_form_of_run(devices_, grid_, parameters_, options.plan, options.planned);
+  method_.fused = result_.form = chosen.form;
   const bool on_cpu =
       std::any_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().cpu(); });
   if (result_.form.stages > 0 && on_cpu && (parameters_.stages || parameters_.dual_bits))
@@ -358,6 +360,7 @@ void DenoiseJob::choose_form(const PlanOptions& options) {
         parameters_.stages && parameters_.dual_bits ? "`stages` with `dual_bits`"
         : parameters_.stages                        ? "`stages`"
                                                     : "`dual_bits`"));
+  return std::move(chosen.plan);
 }
 
 void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {

@@ -38,7 +38,8 @@ class DenoiseJob {
   ParameterChoice choice_of_frames();
   ParameterChoice choice_by_rule();
   void take_choice(const ParameterChoice& choice);
-  void choose_form(const PlanOptions& options);
+  /// And a plan of it.
+  Plan choose_form(const RunOptions& options);
   void iterate(VolumeSink& output, const RunOptions& options);
   void warn_of_result(const ValueRange& output);
   void warn_of_filtered(const ValueRange& output);

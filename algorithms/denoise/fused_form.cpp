@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "algorithms/calibration/form_trial.hpp"
 #include "algorithms/calibration/tune.hpp"
@@ -11,32 +12,55 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/failover.hpp"
+#include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 
-FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
-                   std::span<const DeviceModel> devices, const PlanOptions& options) {
-  if (!fuses(parameters)) return {};
-  FusedForm form = fastest;
-  if (parameters.stages) form.stages = *parameters.stages;
-  if (parameters.dual_bits) form.dual_bits = *parameters.dual_bits;
-  if (form.stages == 0 && form.dual_bits != 32) form.stages = 1;
-  if (parameters.stages && *parameters.stages == 0) return {};
-  if (parameters.stages || parameters.dual_bits || form.stages == 0) return form;
+namespace {
+
+// The form that the user or the method says; nothing where that is the planner's choice.
+std::optional<FusedForm> given_form(const DenoiseParameters& parameters, FusedForm& fastest) {
+  if (!fuses(parameters)) return FusedForm{};
+  if (parameters.stages) fastest.stages = *parameters.stages;
+  if (parameters.dual_bits) fastest.dual_bits = *parameters.dual_bits;
+  if (fastest.stages == 0 && fastest.dual_bits != 32) fastest.stages = 1;
+  if (parameters.stages && *parameters.stages == 0) return FusedForm{};
+  if (parameters.stages || parameters.dual_bits || fastest.stages == 0) return fastest;
+  return std::nullopt;
+}
+
+Program program_of(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
+                   std::unique_ptr<DenoiseMethod>& denoiser) {
   MethodParameters method = method_parameters(grid, parameters);
-  PlanOptions staying = options;
-  staying.may_stream = false;
-  const auto plan = [&](FusedForm each, const PlanOptions& how) {
-    method.fused = each;
-    return plan_program(make_denoiser(parameters.method, method)->program(), devices, how);
+  method.fused = form;
+  denoiser = make_denoiser(parameters.method, method);
+  return denoiser->program();
+}
+
+Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
+               std::span<const DeviceModel> devices, const PlanOptions& options) {
+  std::unique_ptr<DenoiseMethod> denoiser;
+  return plan_program(program_of(form, grid, parameters, denoiser), devices, options);
+}
+
+}  // namespace
+
+PlannedForm plan_form(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
+                      std::span<const DeviceModel> devices, const PlanOptions& options) {
+  const auto with = [&](FusedForm form) {
+    return PlannedForm{form, plan_with(form, grid, parameters, devices, options)};
   };
+  if (const auto given = given_form(parameters, fastest)) return with(*given);
+  const auto fits = [](const Plan& plan) { return plan.resident || plan.streamed; };
   try {
-    if (plan(form, staying).resident || !plan({}, staying).resident) return form;
-    return plan(form, options).seconds < plan({}, options).seconds ? form : FusedForm{};
+    PlannedForm fused = with(fastest);
+    if (fits(fused.plan)) return fused;
+    PlannedForm in_place = with({});
+    return !fits(in_place.plan) || fused.plan.seconds < in_place.plan.seconds ? fused : in_place;
   } catch (const PlanError&) {
-    return {};
+    return with({});
   }
 }
 
@@ -83,17 +107,23 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
 
 }  // namespace
 
-FusedForm form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
-                      const PlanOptions& options) {
-  const FusedForm fastest = fastest_form(devices, grid, parameters);
-  return form_on(devices, form_for(grid, parameters, fastest, device_models(devices), options), grid, parameters);
-}
-
-Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
-               std::span<const DeviceModel> devices, const PlanOptions& options) {
-  MethodParameters method = method_parameters(grid, parameters);
-  method.fused = form;
-  return plan_program(make_denoiser(parameters.method, method)->program(), devices, options);
+PlannedForm plan_form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
+                             const PlanOptions& options, const std::optional<Plan>& planned) {
+  FusedForm fastest = fastest_form(devices, grid, parameters);
+  const auto given = given_form(parameters, fastest);
+  const FusedForm wanted = given.value_or(fastest);
+  std::unique_ptr<DenoiseMethod> denoiser;
+  if (planned)
+    for (const FusedForm form : {wanted, FusedForm{}})
+      if (is_plan_of(*planned, program_of(form, grid, parameters, denoiser).needs) &&
+          form_on(devices, form, grid, parameters).stages == form.stages)
+        return {form, *planned};
+  const auto models = device_models(devices);
+  std::optional<PlannedForm> chosen;
+  if (!given) chosen = plan_form(grid, parameters, fastest, models, options);
+  const FusedForm works = form_on(devices, chosen ? chosen->form : wanted, grid, parameters);
+  if (chosen && works.stages == chosen->form.stages) return *chosen;
+  return {works, plan_with(works, grid, parameters, models, options)};
 }
 
 }  // namespace halocline

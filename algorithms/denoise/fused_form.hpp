@@ -1,6 +1,7 @@
 // How many iterations a pass over memory does, and how duals are stored.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,18 +9,22 @@
 
 namespace halocline {
 
+/// The form in which iterations are done, and the plan that it was chosen by.
+struct PlannedForm {
+  FusedForm form;
+  Plan plan;
+};
+
 /// The fastest form takes twice the memory or so: not where it would have to be streamed, and the one in place would
 /// stay, unless that takes longer all the same.
 /// fastest: as known of these devices, or tried.
-FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
-                   std::span<const DeviceModel> devices, const PlanOptions& options);
+PlannedForm plan_form(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
+                      std::span<const DeviceModel> devices, const PlanOptions& options);
 
-/// The form for these devices, which may have to be tried first. Throws InputError that names `stages` or `dual_bits`
-/// if a form is given that one of them cannot take or computes wrongly.
-FusedForm form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
-                      const PlanOptions& options);
-
-Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
-               std::span<const DeviceModel> devices, const PlanOptions& options);
+/// The form for these devices, which may have to be tried first, by a plan of it that was made before, or another one.
+/// Throws InputError that names `stages` or `dual_bits` if a form is given that one of them cannot take or computes
+/// wrongly.
+PlannedForm plan_form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
+                             const PlanOptions& options, const std::optional<Plan>& planned = {});
 
 }  // namespace halocline

@@ -11,14 +11,7 @@ class IterativeMethod : public StencilLoop, public Reduction {
   virtual Requirements requirements() const = 0;
   /// For run_program(): inputs and the output by the names of requirements(). The method outlives it, and knows
   /// afterwards what reduced() was told.
-  Program program() {
-    Program program;
-    program.needs = requirements();
-    program.name = program.needs.algorithm;
-    program.loop = this;
-    program.reduction = this;
-    return program;
-  }
+  Program program() { return stencil_program(requirements(), *this, *this); }
 };
 
 }  // namespace halocline

@@ -82,8 +82,9 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
   const auto image = job.create(command.output, grid, {});
-  const RunOptions options =
+  RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
+  options.planned = plan;
   const auto projections = job.take(command.input, &stack);
   const RunResult result = job.timed("backproject", [&] {
     return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)

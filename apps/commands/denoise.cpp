@@ -108,6 +108,7 @@ class DenoiseRun {
     const auto& control = command_.control;
     RunOptions options = job_.run_options({static_cast<double>(inputs_.grid.count()), 0, "voxel-iterations"});
     options.plan = plan_.options;
+    options.planned = plan_.plan;
     options.time_limit = command_.time_limit;
     options.keep_partial = command_.keep_partial;
     options.checkpoint_store = checkpoint_;

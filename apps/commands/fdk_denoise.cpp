@@ -109,11 +109,12 @@ std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) co
   return std::make_unique<DistributedArray>(booked, grid_, std::vector<DistributedArray::Share>{});
 }
 
-DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, DistributedArray& volume,
+DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const Plan& plan, DistributedArray& volume,
                                      DistributedArray* variance, VolumeSink& output, const std::string& name) {
   const std::string& guide = denoise.reference;
   const Volume reference = guide.empty() ? Volume() : job.read(guide);
-  const RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
+  RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
+  options.planned = plan;
   DenoiseResult result;
   DistributedArray* const arrays[] = {&volume, variance};
   job.timed("denoise", [&] {

@@ -58,7 +58,7 @@ class DenoisedPlan {
 };
 
 /// Denoises `volume`, with `variance` (nullptr: none) as weights, into `output`. name: of the job in the report.
-DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, DistributedArray& volume,
+DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const Plan& plan, DistributedArray& volume,
                                      DistributedArray* variance, VolumeSink& output, const std::string& name);
 /// What there is to say of it, as `halocline denoise` does: the text for the result's line. Warns.
 std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels);

@@ -29,6 +29,10 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
                4 * work.stack.count() > job.host_memory() / 2);
 }
 
+std::optional<Plan> FdkPlans::plan_of(const std::string& run) const {
+  return run == "fdk" ? attenuation_ : run == "variance" ? variance_ : std::nullopt;
+}
+
 Plan FdkPlans::plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
                     const PlanOptions& options) const {
   return plan_fdk(geometry, stack, work_.grid, parameters, device_models(job_.devices()), options);

@@ -17,6 +17,8 @@ class FdkPlans {
 
   /// Tells what the runs take after --dry-run, and throws as Job::forecast() does if that is not there.
   void forecast() const;
+  /// Of the run "fdk" or "variance"; other runs plan by themselves.
+  std::optional<Plan> plan_of(const std::string& run) const;
   /// Projections are read as they are wanted.
   bool streamed() const { return streamed_; }
   /// With --denoise; nullptr: without.

@@ -51,6 +51,7 @@ class FrameRun {
  public:
   FrameRun(const FdkScan& scan, std::size_t n, OutputCheckpoint* checkpoint)
       : job_(scan.job),
+        plans_(scan.plans),
         command_(scan.command),
         work_(scan.work),
         frame_(scan.work.frames[n]),
@@ -121,8 +122,8 @@ class FrameRun {
     }
     input_.release();
     if (undenoised) write_array(job_, *volume, *undenoised);
-    const DenoiseResult result =
-        denoise_reconstruction(job_, command_.denoise, *volume, variance.get(), *image, "denoise" + suffix_);
+    const DenoiseResult result = denoise_reconstruction(job_, command_.denoise, plan.denoise(), *volume, variance.get(),
+                                                        *image, "denoise" + suffix_);
     job_.commit(*image);
     job_.page().show({"FDK" + suffix_, command_.unit(), false, work_.grid}, *volume);
     show("denoised" + suffix_, command_.unit(), frame_.output);
@@ -160,6 +161,7 @@ class FrameRun {
     if (checkpoint_ != nullptr) updates *= checkpoint_->left(name);
     auto options = job_.run_options({0, updates, "updates"});
     options.plan = fdk_plan_options(command_);
+    options.planned = plans_.plan_of(name);
     if (checkpoint_ != nullptr) options.output_store = &checkpoint_->result(name);
     auto result = job_.timed(name, [&] {
       return input.file ? fdk_into(*input.file, work_.stack, geometry, output, parameters, job_.devices(), options)
@@ -190,6 +192,7 @@ class FrameRun {
   }
 
   Job& job_;
+  const FdkPlans& plans_;
   const FdkCommand& command_;
   const FdkWork& work_;
   const FdkFrame& frame_;

@@ -93,9 +93,10 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const auto image = job.create(command.output, stack, {});
   const double rays = static_cast<double>(stack.count());
   const auto volume = job.take(command.input);
-  const RunResult result = job.timed("project", [&] {
-    return project_into(*volume, geometry, *image, parameters, job.devices(), job.run_options({0, rays, "rays"}));
-  });
+  RunOptions options = job.run_options({0, rays, "rays"});
+  options.planned = plan;
+  const RunResult result =
+      job.timed("project", [&] { return project_into(*volume, geometry, *image, parameters, job.devices(), options); });
   job.commit(*image);
   job.page().show({"projections", "", true, stack}, command.output);
   job.record(result, "project");

@@ -123,7 +123,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
     job.say(lost);
   if (command.chooses_lambda()) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
-  const RunOptions options = run_options(job, command, work, checkpoint.get());
+  RunOptions options = run_options(job, command, work, checkpoint.get());
+  options.planned = plan;
   const ReconstructionResult result = job.timed("reconstruct", [&] {
     return resumable(checkpoint.get(), [&] {
       return reconstruct(volumes.inputs(), work.geometry, whole ? static_cast<VolumeSink&>(*image) : output,

@@ -18,6 +18,16 @@ std::optional<std::string> note_on_selection(double alone, std::optional<double>
                      *together, alone);
 }
 
+std::optional<Selection<Device>> selected_before(const std::vector<Device>& devices, const std::optional<Plan>& plan) {
+  if (!plan) return std::nullopt;
+  Selection<Device> result{{}, plan};
+  for (const DeviceModel& model : plan->devices)
+    for (const Device& device : devices)
+      if (device.info().name == model.name) result.devices.push_back(device);
+  if (result.devices.size() != plan->devices.size()) return std::nullopt;
+  return result;
+}
+
 Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<DeviceModel>& devices,
                        const PlanOptions& options) {
   return plan_on_selection(

@@ -37,46 +37,60 @@ std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
 /// where the CPUs cannot do the job. Nothing if the CPUs are worth having.
 std::optional<std::string> note_on_selection(double alone, std::optional<double> together, std::size_t cpus);
 
+/// The devices that take part, and the plan by which they were chosen: nothing where there was no choice.
+template <class AnyDevice>
+struct Selection {
+  std::vector<AnyDevice> devices;
+  std::optional<Plan> plan;
+};
+
 /// Compares forecasts: `plan(devices)` with the kernels that all of these can run. Devices: DeviceModel or Device.
 template <class AnyDevice, class PlanOf>
-std::optional<std::string> better_without_cpus(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
+Selection<AnyDevice> select_devices(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
   const auto gpus = without_cpus(devices);
-  if (gpus.empty() || gpus.size() == devices.size()) return std::nullopt;
-  double alone = 0;
-  std::optional<double> together;
+  if (gpus.empty() || gpus.size() == devices.size()) return {devices, {}};
+  std::optional<Plan> alone, together;
   try {
-    alone = plan(gpus).seconds;
+    alone = plan(gpus);
   } catch (const PlanError&) {
-    return std::nullopt;
+    return {devices, {}};
   }
   try {
-    together = plan(devices).seconds;
+    together = plan(devices);
   } catch (const PlanError&) {   // it does not fit them
   } catch (const InputError&) {  // nor can CPUs do it that way
   }
-  return note_on_selection(alone, together, devices.size() - gpus.size());
+  const auto note = note_on_selection(alone->seconds, together ? std::optional(together->seconds) : std::nullopt,
+                                      devices.size() - gpus.size());
+  if (!note) return {devices, together};
+  alone->notes.push_back(*note);
+  alone->options.notes.push_back(*note);
+  return {gpus, alone};
 }
 
 /// The forecast for the devices that are selected.
 template <class AnyDevice, class PlanOf>
 Plan plan_on_selection(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
-  const auto note = better_without_cpus(devices, plan);
-  if (!note) return plan(devices);
-  Plan result = plan(without_cpus(devices));
-  result.notes.push_back(*note);
-  return result;
+  const Selection<AnyDevice> selection = select_devices(devices, plan);
+  return selection.plan ? *selection.plan : plan(selection.devices);
 }
 
-/// `run(devices, options)` of the devices that are selected; of the others when these fail.
+/// The selection that a plan was made for, if all of its devices are there.
+std::optional<Selection<Device>> selected_before(const std::vector<Device>& devices, const std::optional<Plan>& plan);
+
+/// `run(devices, options)` of the devices that are selected, here or by RunOptions::planned; of the others when these
+/// fail.
 template <class PlanOf, class Run>
 auto run_on_selection(const std::vector<Device>& devices, const RunOptions& options, PlanOf&& plan, Run&& run) {
   return with_failover(devices, [&](const std::vector<Device>& working) {
-    const auto note = better_without_cpus(working, plan);
-    if (!note) return run(working, options);
-    RunOptions alone = options;
-    alone.plan.notes.push_back(*note);
+    const auto before = selected_before(working, options.planned);
+    const Selection<Device> selection = before ? *before : select_devices(working, plan);
+    RunOptions chosen = options;
+    chosen.planned = selection.plan;
+    if (selection.devices.size() == working.size()) return run(selection.devices, chosen);
+    if (chosen.planned) chosen.plan.notes = chosen.planned->options.notes;
     try {
-      return run(without_cpus(working), alone);
+      return run(selection.devices, chosen);
     } catch (const PlanError& too_small) {  // the GPUs that are left cannot
       const auto left = working_devices(working);
       if (left.size() == working.size()) throw;

@@ -5,7 +5,13 @@
 #include <list>
 #include <stdexcept>
 
+#include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/forms.hpp"
+#include "scheduling/execution/kernel_trial.hpp"
+#include "scheduling/execution/run_support.hpp"
+#include "scheduling/planning/layout.hpp"
+#include "scheduling/planning/program_plan.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -61,19 +67,41 @@ double bus_bytes_of(const ProgramInputs& inputs, const VolumeSink& output) {
   return bytes;
 }
 
+namespace {
+
+// The plan that was made before if it is one of this program and these devices, else another.
+Plan plan_of_run(const Program& program, const std::vector<Device>& devices, const RunOptions& options) {
+  const auto trial = trial_of(program);
+  const bool learned = trial && learn_kernel_rate(program.needs, devices, *trial);
+  const auto& before = options.planned;
+  if (before && !learned && is_for(*before, devices) && is_plan_of(*before, program.needs) &&
+      !(before->streamed && can_end_early(options))) {
+    Plan plan = *before;
+    plan.options.reserved.clear();  // has been booked since
+    return plan;
+  }
+  PlanOptions how = options.plan;
+  if (can_end_early(options)) how.may_stream = false;
+  return plan_program(program, device_models(devices), how);
+}
+
+}  // namespace
+
 RunResult run_program(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                       const std::vector<Device>& devices, const RunOptions& options) {
   check_sizes(program, inputs, output);
   const Program ready = placed_program(program, inputs, output, devices);
+  const std::vector<Device> working = working_devices(devices);
+  const Plan plan = plan_of_run(ready, working, options);
   switch (form_of(program)) {
     case Form::stencil:
-      return run_stencil(ready, inputs, output, devices, options);
+      return run_stencil(ready, inputs, output, working, plan, options);
     case Form::voxel_sums:
-      return run_voxel_sums(ready, inputs, output, devices, options);
+      return run_voxel_sums(ready, inputs, output, working, plan, options);
     case Form::ray_sums:
-      return run_ray_sums(ready, inputs, output, devices, options);
+      return run_ray_sums(ready, inputs, output, working, plan, options);
     case Form::steps:
-      return run_steps(ready, inputs, output, devices, options);
+      return run_steps(ready, inputs, output, working, plan, options);
   }
   throw std::logic_error("no such form of a program");
 }

@@ -27,14 +27,13 @@ struct ArraySource {
 };
 using ProgramInputs = std::map<std::string, ArraySource>;
 
-/// Plans and runs. `inputs`: by the names of arrays of lifetime input, or of Program::given, in the
-/// program's sizes. The result goes to
-/// `output`, whose grid has the size of the program's volume (of ray sums: stack); RunResult::output stays empty.
-/// Inputs and the output may lie in host memory, in files or on devices. The result is bitwise identical for any number
-/// of slabs, batches and devices. When a device's driver runs out of memory, the work is planned again with smaller
-/// slabs; when one of several devices fails, with the others: it goes on from the slices that are done (voxel sums) or
-/// from the last checkpoint, or begins anew. Throws PlanError, ClError, BuildError, Interrupted; InputError where a
-/// checkpoint is of another job.
+/// Carries out RunOptions::planned, or a plan that it makes. `inputs`: by the names of arrays of lifetime input, or of
+/// Program::given, in the program's sizes. The result goes to `output`, whose grid has the size of the program's volume
+/// (of ray sums: stack); RunResult::output stays empty. Inputs and the output may lie in host memory, in files or on
+/// devices. The result is bitwise identical for any number of slabs, batches and devices. When a device's driver runs
+/// out of memory, the work is planned again with smaller slabs; when one of several devices fails, with the others: it
+/// goes on from the slices that are done (voxel sums) or from the last checkpoint, or begins anew. Throws PlanError,
+/// ClError, BuildError, Interrupted; InputError where a checkpoint is of another job.
 RunResult run_program(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                       const std::vector<Device>& devices, const RunOptions& options = {});
 

@@ -7,13 +7,11 @@
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
-#include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/forms.hpp"
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/profiling/rates.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
@@ -34,32 +32,10 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
   return result;
 }
 
-// The views of a plan's first batch, times the planes that rays cross in the slab.
-KernelTrial ray_sum_trial(const Program& program, const Requirements& requirements) {
-  const Step& step = program.first.front();
-  KernelTrial trial;
-  trial.prepare = [&program, &step](Slab& slab, Range) {
-    for (const auto& fill : program.start) fill(slab);
-    slab.fill(read_by(step), 1);
-    slab.fill(written_by(step), 0);
-    if (step.prepare) step.prepare(slab);
-  };
-  trial.work = [&program, &step](Slab& slab, Range views) {
-    step.work(slab, {slab.interior(), views}, program.scalars);
-  };
-  trial.units = [&requirements](const Slab& slab, Range views) {
-    return count_units(requirements) * static_cast<double>(slab.interior().count()) /
-           static_cast<double>(requirements.size[2]) * static_cast<double>(views.count()) /
-           static_cast<double>(requirements.stack[2]);
-  };
-  return trial;
-}
-
 // What all devices share: progress, and where the projections go.
 class RaySums {
  public:
-  RaySums(const Program& program, const ProgramInputs& inputs, Delivered& delivered, std::size_t devices,
-          const RunOptions& options)
+  RaySums(const Program& program, const ProgramInputs& inputs, Delivered& delivered, const RunOptions& options)
       : program_(program),
         step_(program.first.front()),
         volume_(read_by(step_)),
@@ -70,15 +46,10 @@ class RaySums {
         output_(delivered.output()),
         options_(options),
         views_(static_cast<std::int64_t>(program.needs.stack[2])),
-        view_(program.needs.stack[0] * program.needs.stack[1]),
-        done_(devices, 0) {}
+        view_(program.needs.stack[0] * program.needs.stack[1]) {}
 
-  /// One device: its views, each batch over all slabs in order of slices.
-  RunResult run_on(Device& device, const Plan& plan, std::size_t number, Range share) {
-    {
-      const std::lock_guard lock(progress_mutex_);
-      done_[number] = 0;  // planned anew, it begins anew
-    }
+  /// One device: its views, each batch over all slabs in order of slices. Returns the bytes that crossed the bus.
+  double run_on(const Device& device, const Plan& plan, Range share) {
     DeviceSlab slab(device, plan, 0);
     for (const auto& fill : program_.start) fill(slab);
     std::size_t bytes = 0;
@@ -100,15 +71,13 @@ class RaySums {
         slab.mark_step();
       }
       // The kernels of this batch run while the one before is brought back.
-      bytes += bring(slab, number, before_, before);
+      bytes += bring(slab, before_, before);
       before = batch;
     }
-    bytes += bring(slab, number, projections_, before);
+    bytes += bring(slab, projections_, before);
     slab.wait();
     if (output_.data() != nullptr) tell_of(share);
-    RunResult result;
-    result.bus_bytes = static_cast<double>(bytes);
-    return result;
+    return static_cast<double>(bytes);
   }
 
  private:
@@ -123,7 +92,7 @@ class RaySums {
   }
 
   // Returns the bytes that cross the bus.
-  std::size_t bring(DeviceSlab& slab, std::size_t device, const std::string& array, Range batch) {
+  std::size_t bring(DeviceSlab& slab, const std::string& array, Range batch) {
     std::size_t crossed = 0;
     if (batch.empty()) return crossed;
     for (std::int64_t n = batch.begin; n < batch.end;) {
@@ -142,10 +111,8 @@ class RaySums {
         });
     }
     const std::lock_guard lock(progress_mutex_);
-    done_[device] += static_cast<double>(batch.count());
-    if (options_.progress)
-      options_.progress(
-          {program_.name, std::accumulate(done_.begin(), done_.end(), 0.0), static_cast<double>(views_), {}});
+    done_ += static_cast<double>(batch.count());
+    if (options_.progress) options_.progress({program_.name, done_, static_cast<double>(views_), {}});
     return crossed;
   }
 
@@ -159,56 +126,44 @@ class RaySums {
   std::int64_t views_;
   std::size_t view_;  // pixels
   std::mutex progress_mutex_;
-  std::vector<double> done_;  // views of each device
+  double done_ = 0;  // views
 };
 
-// Every device plans for itself (and again, if its memory runs out); a plan with one slab each serves to run them side
-// by side.
-RunResult run_on_all(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                     const std::vector<Device>& devices, const RunOptions& options) {
-  const Requirements requirements = planned_requirements(program);
-  learn_kernel_rate(requirements, devices, ray_sum_trial(program, requirements));
-  const Plan joint = plan_program(program, device_models(devices), options.plan);
-  const auto shares =
-      share_views(static_cast<std::int64_t>(requirements.stack[2]), requirements.batch_step, view_shares(joint));
-  Plan all;
+RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>& devices) {
+  const Requirements& needs = plan.requirements;
+  const auto shares = share_views(static_cast<std::int64_t>(needs.stack[2]), needs.batch_step, view_shares(plan));
+  Plan threads;  // a slab for each device that has views
   for (std::size_t n = 0; n < devices.size(); ++n)
     if (!shares[n].empty())
-      all.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
-  Delivered delivered(output, nullptr);  // planned anew, a device computes views that are written already
-  RaySums sums(program, inputs, delivered, devices.size(), options);
-  std::vector<RunResult> results(devices.size());
-  const double before = bus_bytes_of(inputs, output);
-  DeviceThreads().each(all, [&](int device) {
+      threads.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
+  std::vector<double> bytes(devices.size(), 0);
+  DeviceThreads().each(threads, [&](int device) {
     const auto n = static_cast<std::size_t>(device);
-    Device own = devices[n];
-    results[n] = run_replanning(requirements, {own}, options,
-                                [&](const Plan& plan, const auto&) { return sums.run_on(own, plan, n, shares[n]); });
+    bytes[n] = sums.run_on(devices[n], plan, shares[n]);
   });
-
-  const int first = all.slabs.front().device;
-  RunResult result = std::move(results[static_cast<std::size_t>(first)]);
-  for (const auto& slab : all.slabs) {
-    const auto& other = results[static_cast<std::size_t>(slab.device)];
-    if (slab.device == first) continue;
-    result.seconds = std::max(result.seconds, other.seconds);
-    result.peak_bytes = std::max(result.peak_bytes, other.peak_bytes);
-    result.bus_bytes += other.bus_bytes;
-  }
-  result.bus_bytes += bus_bytes_of(inputs, output) - before;
-  if (devices.size() > 1) result.plan = joint;
+  RunResult result;
   result.iterations = 1;
-  validate_rates(result, devices);
+  result.bus_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0);
   return result;
 }
 
 }  // namespace
 
 RunResult run_ray_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                       const std::vector<Device>& devices, const RunOptions& options) {
-  return with_failover(devices, [&](const std::vector<Device>& working) {
-    return run_on_all(program, inputs, output, working, options);
-  });
+                       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
+  Delivered delivered(output, nullptr);  // planned again, devices compute views that are written already
+  Attempts attempts;
+  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
+  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
+    const double before = bus_bytes_of(inputs, output);
+    RaySums sums(program, inputs, delivered, options);
+    RunResult run = run_on_all(sums, now, used);
+    run.bus_bytes += bus_bytes_of(inputs, output) - before;
+    return run;
+  };
+  RunResult result = run_replanning(plan, devices, attempts);
+  validate_rates(result, devices);
+  return result;
 }
 
 }  // namespace halocline

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct RunResult {
 
 struct RunOptions {
   PlanOptions plan;
+  /// What the run carries out, where it was planned before: by `plan`, for the same program and some of the devices.
+  /// Nothing, or where it is of something else or has been overtaken by a rate that was measured since: the run plans.
+  std::optional<Plan> planned;
   Progress progress;
   /// Seconds of the run, transfers included, after which it ends with what it has; 0: no limit. Looked at between
   /// passes, and passes are cut to fit. A reduction is taken at the end.
@@ -61,6 +65,8 @@ struct RunOptions {
 };
 
 /// The run may end before all iterations are done, or keeps its state on the way: its slabs stay where they fit.
-bool can_end_early(const RunOptions& options);
+inline bool can_end_early(const RunOptions& options) {
+  return options.checkpoint_store != nullptr || options.time_limit > 0 || options.keep_partial;
+}
 
 }  // namespace halocline

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
 #include "scheduling/execution/failover.hpp"
+#include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -43,7 +45,8 @@ bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const s
     if (!device.empty() && available[n].name != device) continue;
     std::size_t largest = 0;
     for (const auto& slab : plan.slabs)
-      if (slab.device == static_cast<int>(n)) largest = std::max(largest, slab.bytes);
+      if (slab.device == static_cast<int>(n) || shares_views(plan.requirements))
+        largest = std::max(largest, slab.bytes);
     if (largest < smallest_worth_splitting) continue;
     available[n].memory = std::min(available[n].memory, largest / 4 * 3);
     smaller = true;
@@ -53,24 +56,22 @@ bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const s
 
 }  // namespace
 
-RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
-                         const RunOptions& options,
-                         const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt) {
-  const auto plan = [&](const std::vector<DeviceModel>& models) {
-    return make_plan(requirements, models, options.plan);
-  };
-  return run_replanning(devices, {plan, attempt, [] { return std::string(); }});
+bool is_for(const Plan& plan, const std::vector<Device>& devices) {
+  return std::equal(plan.devices.begin(), plan.devices.end(), devices.begin(), devices.end(),
+                    [](const DeviceModel& a, const Device& b) { return a.name == b.info().name; });
 }
 
-RunResult run_replanning(const std::vector<Device>& all_devices, const Attempts& attempts) {
+RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
+  bool begun = false;
   const auto attempt = [&](const std::vector<Device>& devices) {
     auto available = device_models(devices);
     // Some drivers report faults of kernels as a lack of resources, so trying has an end.
     int tries = most_tries * static_cast<int>(devices.size());
     std::exception_ptr out_of_memory;
     const auto next_plan = [&] {
+      if (!std::exchange(begun, true) && is_for(first, devices)) return first;
       try {
-        return attempts.plan(available);
+        return attempts.plan_again(available);
       } catch (const PlanError&) {
         if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are no longer the user's
         throw;

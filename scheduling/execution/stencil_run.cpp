@@ -275,47 +275,22 @@ class StencilRun {
   double pass_done_ = 0;
 };
 
-// As many iterations as the loop takes together, and the reduction without which the next ones cannot begin.
-KernelTrial stencil_trial(const Program& program, const Requirements& requirements) {
-  KernelTrial trial;
-  const StencilLoop& loop = *program.loop;
-  Reduction& reduction = *program.reduction;
-  const int together = std::min(loop.together(), std::max(1, requirements.iterations));
-  trial.iterations = together;
-  trial.prepare = [&](Slab& slab, Range) {
-    for (const auto& need : requirements.arrays)
-      if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) slab.fill(need.name, 1);
-    reduction.begin();
-    loop.start(slab);
-  };
-  trial.work = [&, together](Slab& slab, Range) {
-    loop.iterate_together(slab, 0, together, slab.interior());
-    if (requirements.reduction_every_iteration) reduction.reduce(slab, 1, slab.interior());
-  };
-  trial.units = [together](const Slab& slab, Range) {
-    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count()) * together;
-  };
-  return trial;
-}
-
 }  // namespace
 
 RunResult run_stencil(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                      const std::vector<Device>& devices, const RunOptions& options) {
+                      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
   for (const auto& [name, volume] : options.initial)
     if (volume->grid.size != program.needs.size)
       throw std::logic_error("initial " + name + " has another size than the result");
-  const Requirements requirements = planned_requirements(program);
-  learn_kernel_rate(requirements, devices, stencil_trial(program, requirements));
-  RunOptions planned = options;
-  if (can_end_early(options)) planned.plan.may_stream = false;
-  RunResult result =
-      run_replanning(requirements, devices, planned, [&](const Plan& plan, const std::vector<Device>& used) {
-        const double before = bus_bytes_of(inputs, output);
-        RunResult run = StencilRun(program, inputs, output, used, plan, options).run();
-        run.bus_bytes += bus_bytes_of(inputs, output) - before;
-        return run;
-      });
+  Attempts attempts;
+  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
+  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
+    const double before = bus_bytes_of(inputs, output);
+    RunResult run = StencilRun(program, inputs, output, used, now, options).run();
+    run.bus_bytes += bus_bytes_of(inputs, output) - before;
+    return run;
+  };
+  RunResult result = run_replanning(plan, devices, attempts);
   // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
   if (options.checkpoint_store == nullptr) validate_rates(result, devices);
   return result;

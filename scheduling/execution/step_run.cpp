@@ -221,19 +221,16 @@ class StepRun {
 }  // namespace
 
 RunResult run_steps(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                    const std::vector<Device>& devices, const RunOptions& options) {
+                    const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
   Attempts attempts;
-  attempts.plan = [&](const std::vector<DeviceModel>& available) {
-    return plan_program(program, available, options.plan);
-  };
-  attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
+  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
+  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
     const double before = bus_bytes_of(inputs, output);
-    RunResult run = StepRun(program, inputs, output, used, plan, options).run();
+    RunResult run = StepRun(program, inputs, output, used, now, options).run();
     run.bus_bytes += bus_bytes_of(inputs, output) - before;
     return run;
   };
-  attempts.done = [] { return std::string(); };
-  return run_replanning(devices, attempts);
+  return run_replanning(plan, devices, attempts);
 }
 
 }  // namespace halocline

@@ -15,8 +15,7 @@
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/execution/slab_queue.hpp"
-#include "scheduling/planning/program_plan.hpp"
-#include "scheduling/profiling/rates.hpp"
+#include "scheduling/planning/missing_slices.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 
@@ -277,54 +276,29 @@ RunResult nothing_to_do(const Plan& plan) {
   return result;
 }
 
-// Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
-KernelTrial voxel_sum_trial(const Program& program) {
-  const Step& step = program.first.front();
-  KernelTrial trial;
-  trial.prepare = [&program, &step](Slab& slab, Range views) {
-    for (const auto& fill : program.start) fill(slab);
-    slab.fill(read_by(step), 1);
-    slab.fill(written_by(step), 0);
-    if (step.filter) step.filter(slab, views);
-  };
-  trial.work = [&program, &step](Slab& slab, Range views) {
-    step.work(slab, {slab.interior(), views}, program.scalars);
-  };
-  trial.units = [](const Slab& slab, Range views) {
-    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count() * views.count());
-  };
-  return trial;
-}
-
 }  // namespace
 
 RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                         const std::vector<Device>& devices, const RunOptions& options) {
-  learn_kernel_rate(planned_requirements(program), devices, voxel_sum_trial(program));
-  const Range all{0, static_cast<std::int64_t>(program.needs.size[2])};
+                         const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
+  const std::vector<Range> all{{0, slices_of(program.needs)}};
   Delivered delivered(output, options.output_store);
-  std::vector<Range> missing;
+  std::vector<Range> missing = delivered.missing();
   Attempts attempts;
-  std::optional<Plan> last;
-  // The slabs of all attempts are as thick as those of the first.
-  PlanOptions planned = options.plan;
-  planned.minimum_slabs = slabs_to_share(program, device_models(devices), options.plan);
-  attempts.plan = [&](const std::vector<DeviceModel>& available) {
+  attempts.plan_again = [&](const std::vector<DeviceModel>& available) {
     missing = delivered.missing();
-    if (missing.empty() && last) return *last;
-    last = plan_missing(program, available, planned, missing.empty() ? std::vector{all} : missing);
-    return *last;
+    return missing.empty() ? plan : plan_missing(program.needs, available, plan.options, missing);
   };
-  attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
-    if (missing.empty()) return nothing_to_do(plan);
+  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
+    if (missing.empty()) return nothing_to_do(now);
     const double before = bus_bytes_of(inputs, output);
-    RunResult run = VoxelSumRun(program, inputs, delivered, used, plan, options).run();
+    RunResult run = VoxelSumRun(program, inputs, delivered, used, now, options).run();
     run.bus_bytes += bus_bytes_of(inputs, output) - before;
     return run;
   };
   attempts.done = [&] { return delivered.text(); };
-  RunResult result = run_replanning(devices, attempts);
-  if (missing == std::vector{all}) validate_rates(result, devices);
+  const bool begins = missing.empty() || missing == all;
+  RunResult result = run_replanning(begins ? plan : attempts.plan_again(plan.devices), devices, attempts);
+  if (missing == all) validate_rates(result, devices);
   return result;
 }
 

@@ -224,8 +224,8 @@ double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
     bytes += work[d].uploaded + work[d].downloaded;
     exchanged += 2 * work[d].exchanged;  // at other times
   }
-  const double slower = congestion(bytes, longest, plan.host_bandwidth),
-               exchanging = plan.host_bandwidth > 0 ? exchanged / plan.host_bandwidth : 0;
+  const double slower = congestion(bytes, longest, plan.options.host_bandwidth),
+               exchanging = plan.options.host_bandwidth > 0 ? exchanged / plan.options.host_bandwidth : 0;
   for (std::size_t d = 0; d < work.size(); ++d) {
     const auto phases = phases_of(work[d], plan.requirements, plan.devices[d], slower, exchanging);
     const auto slabs =
@@ -426,13 +426,13 @@ double count_bus_bytes(const Plan& plan) {
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
   if (plan.requirements.over == Domain::views) return bytes_at_home(plan);
-  if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.may_end_early)) return 0;
+  if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.options.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
   return (bytes.state - bytes.output) * slices_of(plan.requirements);
 }
 
 bool result_leaves_at_once(const Plan& plan) {
-  return plan.resident || (plan.passes <= 1 && !plan.may_end_early &&
+  return plan.resident || (plan.passes <= 1 && !plan.options.may_end_early &&
                            std::none_of(plan.devices.begin(), plan.devices.end(),
                                         [](const DeviceModel& device) { return device.shares_memory; }));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "scheduling/planning/skew.hpp"
 
@@ -283,6 +284,30 @@ std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& require
                                                      int minimum_slabs) {
   const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
   return Layouter(requirements, devices, iterations, views).regions(static_cast<int>(wanted));
+}
+
+namespace {
+
+auto shape_of(const ArrayNeed& need) {
+  return std::tie(need.name, need.kind, need.lifetime, need.element_bytes, need.components, need.elements,
+                  need.row_length, need.rows, need.slice_step, need.layer_views, need.axis, need.halo_inout);
+}
+
+auto shape_of(const Requirements& r) {
+  return std::tie(r.size, r.over, r.stack, r.iterations, r.halo_low, r.halo_high, r.reduction_halo,
+                  r.reduction_every_iteration, r.reductions, r.reductions_steer, r.together, r.batch_step,
+                  r.largest_part);
+}
+
+}  // namespace
+
+bool is_plan_of(const Plan& plan, const Requirements& requirements) {
+  const auto &planned = plan.requirements.arrays, &wanted = requirements.arrays;
+  return shape_of(plan.requirements) == shape_of(requirements) && wanted.size() <= planned.size() &&
+         std::equal(wanted.begin(), wanted.end(), planned.begin(),
+                    [](const ArrayNeed& a, const ArrayNeed& b) { return shape_of(a) == shape_of(b); }) &&
+         std::all_of(plan.slabs.begin(), plan.slabs.end(),
+                     [&](const SlabPlan& slab) { return detector_rows(requirements, slab.extended) == slab.rows; });
 }
 
 bool one_slab_a_device(std::span<const SlabPlan> slabs) {

@@ -31,6 +31,10 @@ std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& require
                                                      std::span<const DeviceModel> devices, int iterations, int views,
                                                      int minimum_slabs);
 
+/// Whether a plan was made for these sizes, arrays, halos, iterations and detector rows, and so can be carried out for
+/// them. Where inputs and outputs lie does not matter, nor what kernels cost.
+bool is_plan_of(const Plan& plan, const Requirements& requirements);
+
 /// No device has more than one slab.
 bool one_slab_a_device(std::span<const SlabPlan> slabs);
 

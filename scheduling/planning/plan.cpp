@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -271,6 +272,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
     throw InputError(fmt::format("{}: the volume has size {} x {} x {}; every size must be at least 1",
                                  requirements.algorithm, requirements.size[0], requirements.size[1],
                                  requirements.size[2]));
+  library_log()->trace("planning {}", requirements.algorithm);
   Plan common;
   common.requirements = requirements;
   for (auto& need : common.requirements.arrays)
@@ -279,8 +281,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   for (auto& device : common.devices)
     if (const auto held = options.reserved.find(device.name); held != options.reserved.end())
       device.memory -= std::min(device.memory, held->second);
-  common.host_bandwidth = options.host_bandwidth;
-  common.may_end_early = options.may_end_early;
+  common.options = options;
   common.notes = options.notes;
   if (!options.speeds.empty())
     for (auto& device : common.devices) device.speed = options.speeds.at(device.name);

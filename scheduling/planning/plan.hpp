@@ -59,7 +59,8 @@ struct SlabPlan {
 };
 
 struct Plan {
-  Requirements requirements;
+  Requirements requirements;  // of the program, and the arrays that the planner adds
+  PlanOptions options;        // by which it was made, and by which what is left is planned again
   std::vector<DeviceModel> devices;
   std::vector<SlabPlan> slabs;  // in order of slices; those of a device follow each other
   int iterations_per_exchange = 1;
@@ -71,8 +72,6 @@ struct Plan {
   double bus_bytes = 0;            // both ways
   double seconds = 0;              // from inputs in host memory to the result there, kernels compiled
   double host_bytes = 0;           // of host memory, besides inputs and result
-  double host_bandwidth = 0;       // as in PlanOptions
-  bool may_end_early = false;      // as in PlanOptions
   std::vector<std::string> notes;  // why a device was excluded
 
   /// A table for people: devices, slabs, halo, iterations per exchange, bytes per array, passes over the

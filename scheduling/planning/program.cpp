@@ -12,12 +12,41 @@ Form form_of(const Program& program) {
   return over == Domain::voxel_sums ? Form::voxel_sums : over == Domain::ray_sums ? Form::ray_sums : Form::steps;
 }
 
+std::string next_name(const std::string& name) {
+  return name + " (next)";
+}
+
+namespace {
+
+void add_next(Requirements& needs, const std::string& name) {
+  ArrayNeed next = array_of(needs, name);
+  const auto found =
+      std::find_if(needs.arrays.begin(), needs.arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
+  next.name = next_name(name);
+  next.lifetime = Lifetime::scratch;  // the planner counts its traffic once
+  needs.arrays.insert(found + 1, std::move(next));
+}
+
+}  // namespace
+
 Program single_step(Requirements needs, std::function<void(Slab&)> start, Step step) {
+  add_next(needs, step.over == Domain::ray_sums ? written_by(step) : read_by(step));
   Program program;
   program.name = needs.algorithm;
   program.needs = std::move(needs);
   program.start.push_back(std::move(start));
   program.first.push_back(std::move(step));
+  return program;
+}
+
+Program stencil_program(Requirements needs, const StencilLoop& loop, Reduction& reduction) {
+  Program program;
+  program.name = needs.algorithm;
+  program.needs = std::move(needs);
+  program.needs.together = loop.together();
+  program.needs.reductions = reduction.expected_reductions(program.needs.iterations);
+  program.loop = &loop;
+  program.reduction = &reduction;
   return program;
 }
 

@@ -106,8 +106,15 @@ enum class Form {
 };
 Form form_of(const Program& program);
 
-/// A program that has its only step, which goes over ray or voxel sums from inputs to the output.
+/// A program that has its only step, which goes over ray or voxel sums from inputs to the output. Its projections get a
+/// second array (next_name()), so that batches go to the two in turn.
 Program single_step(Requirements needs, std::function<void(Slab&)> start, Step step);
+
+/// A program of iterations of a stencil, with what the planner has to know of them.
+Program stencil_program(Requirements needs, const StencilLoop& loop, Reduction& reduction);
+
+/// The array that batches of one sum go to in turn with this one.
+std::string next_name(const std::string& name);
 
 /// The array of the only step of a program that it reads, and that it writes.
 const std::string& read_by(const Step& step);

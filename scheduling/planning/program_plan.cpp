@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
-#include "scheduling/planning/missing_slices.hpp"
 #include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/planning/visits.hpp"
 
@@ -50,7 +50,7 @@ class ProgramPlanner {
     check_parts();
     common_.requirements = program.needs;
     common_.devices.assign(devices.begin(), devices.end());
-    common_.host_bandwidth = options.host_bandwidth;
+    common_.options = options;
     common_.notes = options.notes;
     if (!options.speeds.empty())
       for (auto& device : common_.devices) device.speed = options.speeds.at(device.name);
@@ -59,6 +59,7 @@ class ProgramPlanner {
   }
 
   Plan plan() const {
+    library_log()->trace("planning {}", program_.name);
     std::optional<Plan> best;
     if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and the others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
@@ -191,69 +192,33 @@ class ProgramPlanner {
 
 constexpr int slabs_of_unlike_devices = 4;  // each, in the mean
 
-Requirements with_double_buffer(Requirements requirements, const std::string& name) {
-  auto& arrays = requirements.arrays;
-  ArrayNeed second = array_of(requirements, name);
-  const auto found =
-      std::find_if(arrays.begin(), arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
-  second.name = next_name(name);
-  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
-  arrays.insert(found + 1, std::move(second));
-  return requirements;
+// Of voxel sums: devices that are not alike get several slabs each, so that whoever is free can take another's. Where
+// one device does it all, that is no use.
+Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel> devices, const PlanOptions& options) {
+  const auto speeds = throughputs(needs, devices);
+  const auto on_unlike_devices = [&](const Plan& plan) {
+    const auto used = used_devices(plan);
+    return std::any_of(used.begin(), used.end(), [&](int n) {
+      return speeds[static_cast<std::size_t>(n)] != speeds[static_cast<std::size_t>(used.front())];
+    });
+  };
+  Plan plan = make_plan(needs, devices, options);
+  if (!on_unlike_devices(plan)) return plan;
+  PlanOptions more = options;
+  more.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
+  Plan divided = make_plan(needs, devices, more);
+  return on_unlike_devices(divided) ? divided : plan;
 }
 
 }  // namespace
 
-// Where one device does it all, slabs are no use.
-int slabs_to_share(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
-  const Requirements requirements = planned_requirements(program);
-  const auto speeds = throughputs(requirements, devices);
-  const auto alike = [&](const std::vector<int>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [&](int n) {
-      return speeds[static_cast<std::size_t>(n)] == speeds[static_cast<std::size_t>(numbers.front())];
-    });
-  };
-  PlanOptions divided = options;
-  divided.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
-  for (const auto& each : {options, divided})
-    if (alike(used_devices(make_plan(requirements, devices, each)))) return options.minimum_slabs;
-  return divided.minimum_slabs;
-}
-
-std::string next_name(const std::string& name) {
-  return name + " (next)";
-}
-
-Requirements planned_requirements(const Program& program) {
-  Requirements requirements = program.needs;
-  switch (form_of(program)) {
-    case Form::stencil:
-      requirements.together = program.loop->together();
-      requirements.reductions = program.reduction->expected_reductions(requirements.iterations);
-      return requirements;
-    case Form::voxel_sums:
-      return with_double_buffer(std::move(requirements), read_by(program.first.front()));
-    case Form::ray_sums:
-      return with_double_buffer(std::move(requirements), written_by(program.first.front()));
-    case Form::steps:
-      return requirements;
-  }
-  return requirements;
-}
-
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
-  PlanOptions planned = options;
   if (!devices.empty()) {  // else make_plan() says what is missing
     const Form form = form_of(program);
     if (form == Form::steps) return ProgramPlanner(program, devices, options).plan();
-    if (form == Form::voxel_sums) planned.minimum_slabs = slabs_to_share(program, devices, options);
+    if (form == Form::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);
   }
-  return make_plan(planned_requirements(program), devices, planned);
-}
-
-Plan plan_missing(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options,
-                  std::span<const Range> missing) {
-  return plan_missing(planned_requirements(program), devices, options, missing);
+  return make_plan(program.needs, devices, options);
 }
 
 }  // namespace halocline

@@ -17,19 +17,4 @@ namespace halocline {
 /// Throws PlanError as make_plan() does.
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options = {});
 
-/// Of voxel_sums: slabs that there are to be at least (PlanOptions::minimum_slabs), so that devices that are not alike
-/// can take them from each other.
-int slabs_to_share(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options);
-
-/// plan_program() of voxel_sums for what is left of the volume: slabs hold the slices `missing` (ascending, apart, not
-/// none) alone, at least PlanOptions::minimum_slabs of them.
-Plan plan_missing(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options,
-                  std::span<const Range> missing);
-
-/// What the planner takes of a program but for Form::steps: with the arrays that its form adds.
-Requirements planned_requirements(const Program& program);
-
-/// The array that batches of one sum go to in turn with this one.
-std::string next_name(const std::string& name);
-
 }  // namespace halocline

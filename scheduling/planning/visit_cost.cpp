@@ -112,8 +112,8 @@ double visit_seconds(const Plan& plan) {
       longest = {std::max(longest.up, times[n].up), std::max(longest.down, times[n].down)};
     }
     // the host's limit is that of one direction, as those of devices are
-    const double slower_up = congestion(all.up, longest.up, plan.host_bandwidth),
-                 slower_down = congestion(all.down, longest.down, plan.host_bandwidth);
+    const double slower_up = congestion(all.up, longest.up, plan.options.host_bandwidth),
+                 slower_down = congestion(all.down, longest.down, plan.options.host_bandwidth);
     for (std::size_t n = 0; n < parts.size(); ++n) {
       if (parts[n].regions == 0) continue;
       const auto& device = plan.devices[n];

@@ -258,9 +258,10 @@ std::vector<DeviceModel> device_models(const std::vector<Device>& devices) {
   return result;
 }
 
-void learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial) {
+bool learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial) {
   const std::string& name = requirements.cost.name;
-  if (name.empty()) return;
+  bool learned = false;
+  if (name.empty()) return learned;
   const auto known_budgets = device_models(devices);
   const bool differ = unlike(devices);
   for (std::size_t n = 0; n < devices.size(); ++n) {
@@ -269,12 +270,14 @@ void learn_kernel_rate(const Requirements& requirements, const std::vector<Devic
     if (!differ && count_units(requirements) / unit_rate(requirements, known_budgets[n]) < worth_a_trial) continue;
     try {
       keep_kernel_rate(devices[n], name, measure_kernels(devices[n], requirements, trial));
+      learned = true;
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
       library_log()->debug("{}: the rate of {} was not measured: {}", devices[n].info().name, name, error.what());
     }
   }
+  return learned;
 }
 
 std::string rates_text(const DeviceRates& rates) {

@@ -46,8 +46,9 @@ struct KernelTrial {
 };
 
 /// Runs the trial for every kind of device whose rate for these kernels is not known, and keeps what was measured,
-/// where it matters: the devices differ, or the work takes a second. Failures are left to the run.
-void learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial);
+/// where it matters: the devices differ, or the work takes a second. Failures are left to the run. Whether a rate was
+/// measured.
+bool learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial);
 
 /// The text that is kept, and back; nothing if it is damaged or of another version.
 std::string rates_text(const DeviceRates& rates);

@@ -115,19 +115,19 @@ TEST(Company, isAskedForWhereTheGpuAloneCannot) {
       return pdu_as_fast_as_can_be(some);
     };
   };
-  EXPECT_TRUE(better_without_cpus(devices, planner(1)));
-  EXPECT_FALSE(better_without_cpus(devices, planner(2)));
+  EXPECT_THAT(select_devices(devices, planner(1)).devices, testing::SizeIs(1));
+  EXPECT_THAT(select_devices(devices, planner(2)).devices, testing::SizeIs(2));
   const auto refusing = [](auto error) {
     return [error](const std::vector<DeviceModel>& some) {
       if (some.back().cpu) throw error;
       return pdu_as_fast_as_can_be(some);
     };
   };
-  EXPECT_THAT(better_without_cpus(devices, refusing(PlanError("too large"))).value_or(""), HasSubstr("cannot be done"));
-  EXPECT_THAT(better_without_cpus(devices, refusing(InputError("small groups"))).value_or(""),
-              HasSubstr("cannot be done"));
-  EXPECT_FALSE(better_without_cpus(std::vector{h200(), h200()}, planner(1)));
-  EXPECT_FALSE(better_without_cpus(std::vector{cpu(1e11)}, planner(1)));
+  const auto note = [](const Selection<DeviceModel>& selection) { return selection.plan.value().notes.at(0); };
+  EXPECT_THAT(note(select_devices(devices, refusing(PlanError("too large")))), HasSubstr("cannot be done"));
+  EXPECT_THAT(note(select_devices(devices, refusing(InputError("small groups")))), HasSubstr("cannot be done"));
+  EXPECT_THAT(select_devices(std::vector{h200(), h200()}, planner(1)).devices, testing::SizeIs(2));
+  EXPECT_THAT(select_devices(std::vector{cpu(1e11)}, planner(1)).devices, testing::SizeIs(1));
 }
 
 TEST(Shares, followTheRates) {
