@@ -10,7 +10,7 @@ namespace {
 
 const char* const weights_group = "Weights of the rays";
 const char* const objective_group = "The objective: 1/2 sum w (A x - b)^2 + lambda sum |grad x|";
-const char* const end_group = "End of the run";
+const char* const run_end_group = "End of the run";
 
 std::string methods_text() {
   std::string text;
@@ -109,11 +109,11 @@ void add_end(Settings& settings, ReconstructSettings& reconstruct) {
       .positive()
       .initial("")
       .unit("S")
-      .group(end_group);
+      .group(run_end_group);
   settings
       .add("keep-partial", reconstruct.keep_partial,
            "At Ctrl-C or SIGTERM, write what there is (the exit code is 1 all the same)")
-      .group(end_group);
+      .group(run_end_group);
 }
 
 }  // namespace
