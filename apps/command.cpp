@@ -18,13 +18,14 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/commands/subcommands.hpp"
+#include "apps/commands/command_line.hpp"
 #include "apps/help/command_table.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/parsed_command.hpp"
+#include "apps/options/setting_options.hpp"
 #include "apps/options/unknown_option.hpp"
 #include "apps/version.hpp"
 #include "host/system/captured_stderr.hpp"
@@ -150,11 +151,6 @@ int fail(const std::string& command, const std::string& text, int code) {
   return code;
 }
 
-void run(const std::string& command, const CommonOptions& common, nlohmann::json options, const Action& action) {
-  Job job(command, common, std::move(options));
-  carry_out(action, job);
-}
-
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
@@ -176,12 +172,17 @@ int run_command(int argc, const char* const* argv) {
       exit_codes_text());
 
   CommonOptions common;
-  Action action;
+  Settings common_settings;
+  const auto commands = make_commands();
+  const auto help = help_command(app);
+  Command* chosen = nullptr;
   std::string command;
   try {
     handler.emplace();
-    add_common_options(app, common);
-    for (const Subcommand& each : subcommands()) each.add(app, action);
+    add_common_options(common_settings, common);
+    add_settings(app, common_settings);
+    for (const auto& each : commands) add_command(app, *each, chosen);
+    add_command(app, *help, chosen);
     try {
       app.parse(arguments(argc, argv));
     } catch (const CLI::Success& success) {
@@ -201,7 +202,8 @@ int run_command(int argc, const char* const* argv) {
     set_running_command(command);
     set_up_logging(common);
     common.command_line = command_line_of(argc, argv);
-    run(command, common, options_json(innermost(app)), action);
+    Job job(command, common, options_json(chosen->settings, common_settings));
+    carry_out(chosen->run, job);
     return 0;
   } catch (const CLI::Error& error) {
     return fail(command,

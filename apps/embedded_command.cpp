@@ -2,88 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
-#include "apps/commands/subcommands.hpp"
+#include "apps/commands/command_line.hpp"
+#include "apps/commands/words.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
-#include "apps/options/parsed_command.hpp"
-#include "apps/options/unknown_option.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
-// A parser with that subcommand alone: the others would cost more than a small job. It parses once.
-class EmbeddedCommand::Parser {
- public:
-  explicit Parser(const std::string& verb) : app_("Reconstructs and denoises CT volumes.", "halocline") {
-    app_.option_defaults()->always_capture_default();
-    app_.require_subcommand(1);
-    app_.fallthrough();
-    add_common_options(app_, common);
-    for (const Subcommand& each : subcommands())
-      if (each.name == verb) each.add(app_, action);
-    if (!action && app_.get_subcommands({}).empty()) throw InputError(fmt::format("there is no verb '{}'", verb));
-  }
-
-  void parse(const std::vector<std::string>& words) {
-    try {
-      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp&) {
-      help = innermost(app_).help();
-      return;
-    } catch (const CLI::Error& error) {
-      const std::string unknown = unknown_option_text(app_, innermost(app_));
-      throw InputError(unknown.empty() ? error.what() : unknown);
-    }
-    command = command_name(app_);
-    options = options_json(innermost(app_));
-  }
-
-  CommonOptions common;
-  Action action;
-  std::string command, help;
-  nlohmann::json options;
-
- private:
-  CLI::App app_;
-};
-
 EmbeddedCommand::EmbeddedCommand() = default;
 EmbeddedCommand::~EmbeddedCommand() = default;
-
-std::unique_ptr<EmbeddedCommand::Parser> EmbeddedCommand::parser_for(const std::string& verb) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = parsers_.find(verb); found != parsers_.end() && !found->second.empty()) {
-      auto ready = std::move(found->second.back());
-      found->second.pop_back();
-      return ready;
-    }
-  }
-  auto made = std::make_unique<Parser>(verb);
-  const std::lock_guard lock(mutex_);
-  parsers_.try_emplace(verb);
-  return made;
-}
-
-void EmbeddedCommand::get_ready(const std::string& verb) {
-  constexpr std::size_t most = 2;  // one of which the run beside this call may be about to take
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = parsers_.find(verb);
-    if (found == parsers_.end() || found->second.size() >= most) return;
-  }
-  auto made = std::make_unique<Parser>(verb);
-  const std::lock_guard lock(mutex_);
-  parsers_[verb].push_back(std::move(made));
-}
 
 namespace {
 
@@ -164,18 +99,17 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
   const MemoryGeometries geometries(run.geometries);
-  const auto parser_of_run = parser_for(run.words.empty() ? "" : run.words.front());
-  Parser& parser = *parser_of_run;
-  try {
-    parser.parse(run.words);
-  } catch (const InputError& error) {
-    throw InputError(in_options(error.what(), run.words.empty() ? "" : run.words.front()));
-  }
+  const NamedCommand named = named_command(run.words);
+  CommonOptions common;
+  Settings common_settings;
+  add_common_options(common_settings, common);
   EmbeddedResult result;
-  if (!parser.help.empty()) return {parser.help, {}};
+  for (const char* help : {"-h", "--help"})
+    if (std::find(run.words.begin(), run.words.end(), help) != run.words.end())
+      return {help_of(*named.command, "halocline"), {}};
   JobOutlet outlet;
   outlet.print = [&](const std::string& text) {
-    result.text += in_options(text, parser.command) + (text.ends_with('\n') ? "" : "\n");
+    result.text += in_options(text, named.name) + (text.ends_with('\n') ? "" : "\n");
   };
   outlet.progress = run.progress;
   std::optional<Device> home;
@@ -187,21 +121,22 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   };
   outlet.report = [&](const nlohmann::json& report) { result.report = report; };
   try {
+    set_words(run.words, named.words, named.command->settings, common_settings);
     if (run.home) {
-      home = adopted(run.home->context, run.home->device, parser.common.devices.device_memory);
+      home = adopted(run.home->context, run.home->device, common.devices.device_memory);
       run.home->add_arrays(*home);
     }
-    Job job(parser.command, parser.common, parser.options, std::move(outlet));
-    carry_out(parser.action, job);
+    Job job(named.name, common, options_json(named.command->settings, common_settings), std::move(outlet));
+    carry_out(named.command->run, job);
     return result;
   } catch (const InputError& error) {
-    throw_in_options(error, parser.command);
+    throw_in_options(error, named.name);
   } catch (const PlanError& error) {
-    throw_in_options(error, parser.command);
+    throw_in_options(error, named.name);
   } catch (const DeviceError& error) {
-    throw DeviceError(in_options(error.what(), parser.command), error.device());
+    throw DeviceError(in_options(error.what(), named.name), error.device());
   } catch (const FileError& error) {
-    throw_in_options(error, parser.command);
+    throw_in_options(error, named.name);
   } catch (const std::bad_alloc&) {
     throw PlanError("this computer has not enough free memory for the volumes; choose smaller sizes");
   } catch (const std::length_error&) {

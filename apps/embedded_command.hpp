@@ -52,18 +52,12 @@ class EmbeddedCommand {
   /// Throws the library's errors, with the command's flags in their texts; InputError for words that the command does
   /// not take.
   EmbeddedResult run(const EmbeddedRun& run);
-  /// Makes ready for the next run with this subcommand what takes longer than a small job: the parser of its options.
-  /// For a thread that has nothing else to do. Subcommands that have not run are left alone.
-  void get_ready(const std::string& verb);
   /// Those that a call with this selection works on.
   std::vector<Device> devices(const DeviceSelection& selection);
 
  private:
   // adopt_device(), kept as the others are, but for contexts that were not used for a while.
   Device adopted(void* context, void* device, std::size_t memory);
-
-  class Parser;
-  std::unique_ptr<Parser> parser_for(const std::string& verb);
 
   // With a limit of memory, which is that of a run and not of all that go on.
   struct Limited {
@@ -84,7 +78,6 @@ class EmbeddedCommand {
   std::deque<Limited> limited_;                         // that no run uses, the latest last
   std::deque<Adopted> adopted_;                         // the latest last
   std::unique_ptr<FftKernels> fft_kernels_;
-  std::map<std::string, std::vector<std::unique_ptr<Parser>>> parsers_;  // not yet used, by subcommands that were run
 };
 
 }  // namespace halocline

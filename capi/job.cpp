@@ -56,7 +56,7 @@ halocline_job::halocline_job(std::shared_ptr<const Context> context, const std::
     : context_(std::move(context)), name_(verb), verb_(make_verb(verb)) {}
 
 void halocline_job::set(const std::string& name, const std::string& value) {
-  verb_->settings().set(name_, name, value);
+  verb_->settings().set(name_, name, {value});
 }
 
 void halocline_job::set(const std::string& name, double value) {
@@ -129,7 +129,7 @@ RunOptions halocline_job::run_options(Cancellation& cancellation) {
 }
 
 void halocline_job::run_verb(Cancellation& cancellation) {
-  verb_->settings().check_pairs();
+  verb_->settings().check(false);
   require_apart();
   const Sources inputs = sources();
   const Sinks outputs = sinks();

@@ -10,8 +10,8 @@ void add_calibration(Settings& settings, CountsOptions& options, const std::stri
       .add("air", SettingKind::numbers,
            "Pixels of the detector, upper ends not included, that see the beam alone in every view: their mean is the "
            "view's beam",
-           [&options](const std::string& text) {
-             const auto values = parse_numbers("`air`", {text}, 4, "U0,V0,U1,V1");
+           [&options](const std::vector<std::string>& words) {
+             const auto values = parse_numbers("`air`", words, 4, "U0,V0,U1,V1");
              require_whole("`air`", values, 0);
              auto& air = options.air.emplace();
              for (std::size_t n = 0; n < air.size(); ++n) air[n] = static_cast<std::size_t>(values[n]);

@@ -123,7 +123,8 @@ void add_alpha_setting(Settings& settings, DenoiseSettings& denoise) {
            "halves: the same for noise as `halves` show it, of any kind\n"
            "discrepancy: takes away as much as there is noise\n"
            "target: meets `target_fidelity`; the default if that is given",
-           [&denoise](const std::string& text) {
+           [&denoise](const std::vector<std::string>& words) {
+             const std::string& text = words.front();
              if (!text.empty() && text != "target" && !is_strength_rule(text)) strength_number(text);
              denoise.alpha = text;
            })

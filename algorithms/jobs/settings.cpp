@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "algorithms/jobs/setting_values.hpp"
 #include "host/system/error.hpp"
@@ -34,6 +36,13 @@ bool is_whole(double value) {
   return value == std::floor(value) && std::abs(value) <= 0x1p53;
 }
 
+// All 64 bits, of which a double has 53.
+std::optional<std::uint64_t> whole_of(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 const char* default_unit(SettingKind kind) {
   switch (kind) {
     case SettingKind::flag:
@@ -53,60 +62,62 @@ Setting::Setting(std::string name, SettingKind kind, std::string help, Take take
     : name_(std::move(name)), help_(std::move(help)), unit_(default_unit(kind)), kind_(kind), take_(std::move(take)) {
   if (kind == SettingKind::number) finite();
   if (kind == SettingKind::whole) whole_from(std::numeric_limits<std::int32_t>::min());
+  by_kind_ = !checks_.empty();
+}
+
+Setting& Setting::require(std::string expected, std::function<bool(const std::string&)> good) {
+  if (std::exchange(by_kind_, false)) checks_.clear();
+  checks_.push_back({std::move(expected), std::move(good)});
+  return *this;
 }
 
 Setting& Setting::one_of(std::vector<std::string> words) {
   words_ = std::move(words);
   kind_ = SettingKind::word;
-  expected_ = either(words_);
-  good_ = [this](const std::string& text) { return std::find(words_.begin(), words_.end(), text) != words_.end(); };
-  return *this;
+  return require(either(words_), [this](const std::string& text) {
+    return std::find(words_.begin(), words_.end(), text) != words_.end();
+  });
 }
 
 Setting& Setting::finite() {
-  expected_ = "a finite number";
-  good_ = [](const std::string& text) { return parsed_number(text).has_value(); };
-  return *this;
+  return require("a finite number", [](const std::string& text) { return parsed_number(text).has_value(); });
 }
 
 Setting& Setting::positive() {
-  expected_ = "a positive number";
-  good_ = [](const std::string& text) { return number_of(text) > 0; };
-  return *this;
+  return require("a positive number", [](const std::string& text) { return number_of(text) > 0; });
 }
 
 Setting& Setting::not_negative() {
-  expected_ = "a number that is not negative";
-  good_ = [](const std::string& text) { return number_of(text) >= 0; };
-  return *this;
+  return require("a number that is not negative", [](const std::string& text) { return number_of(text) >= 0; });
 }
 
 Setting& Setting::between(double least, double greatest) {
-  expected_ = fmt::format("a number from {:g} to {:g}", least, greatest);
-  good_ = [=](const std::string& text) {
+  return require(fmt::format("a number from {:g} to {:g}", least, greatest), [=](const std::string& text) {
     const double value = number_of(text);
     return value >= least && value <= greatest;
-  };
-  return *this;
+  });
 }
 
 Setting& Setting::whole_from(std::int64_t least, std::int64_t greatest) {
   constexpr std::int64_t bottom = std::numeric_limits<std::int32_t>::min(),
                          top = std::numeric_limits<std::int32_t>::max();
-  expected_ = greatest < top   ? fmt::format("a whole number from {} to {}", least, greatest)
-              : least > bottom ? fmt::format("a whole number of at least {}", least)
-                               : "a whole number";
-  good_ = [=](const std::string& text) {
-    const auto value = parsed_number(text);
-    return value && is_whole(*value) && *value >= static_cast<double>(least) && *value <= static_cast<double>(greatest);
-  };
-  return *this;
+  return require(greatest < top   ? fmt::format("a whole number from {} to {}", least, greatest)
+                 : least > bottom ? fmt::format("a whole number of at least {}", least)
+                                  : "a whole number",
+                 [=](const std::string& text) {
+                   const auto value = parsed_number(text);
+                   return value && is_whole(*value) && *value >= static_cast<double>(least) &&
+                          *value <= static_cast<double>(greatest);
+                 });
+}
+
+Setting& Setting::whole_of_64_bits() {
+  return require(fmt::format("a whole number from 0 to {}", std::numeric_limits<std::uint64_t>::max()),
+                 [](const std::string& text) { return whole_of(text).has_value(); });
 }
 
 Setting& Setting::not_empty(std::string expected) {
-  expected_ = std::move(expected);
-  good_ = [](const std::string& text) { return !text.empty(); };
-  return *this;
+  return require(std::move(expected), [](const std::string& text) { return !text.empty(); });
 }
 
 std::string Setting::expected(const std::string& text) const {
@@ -114,13 +125,17 @@ std::string Setting::expected(const std::string& text) const {
     const bool right = is_true(text) || text == "false" || text == "0";
     return right ? "" : "true or false";
   }
-  return !good_ || good_(text) ? "" : expected_;
+  for (const Check& check : checks_)
+    if (!check.good(text)) return check.expected;
+  return "";
 }
 
-void Setting::set(const std::string& text) {
-  const std::string wanted = expected(text);
-  if (!wanted.empty()) throw InputError({.what = in_backticks(name_), .found = '"' + text + '"', .expected = wanted});
-  take_(text);
+void Setting::set(const std::vector<std::string>& words) {
+  for (const std::string& text : words)
+    if (const std::string wanted = expected(text); !wanted.empty())
+      throw InputError({.what = in_backticks(name_), .found = '"' + text + '"', .expected = wanted});
+  take_(words);
+  value_ = words;
   given_ = true;
 }
 
@@ -129,49 +144,48 @@ Setting& Settings::add(const std::string& name, SettingKind kind, const std::str
 }
 
 Setting& Settings::add(const std::string& name, bool& target, const std::string& help) {
-  return add(name, SettingKind::flag, help, [&target](const std::string& text) { target = is_true(text); });
+  return add(name, SettingKind::flag, help, [&target](const auto& words) { target = is_true(words.front()); });
 }
 
 Setting& Settings::add(const std::string& name, int& target, const std::string& help) {
   return add(name, SettingKind::whole, help,
-             [&target](const std::string& text) { target = static_cast<int>(number_of(text)); })
+             [&target](const auto& words) { target = static_cast<int>(number_of(words.front())); })
       .initial(fmt::to_string(target));
 }
 
 Setting& Settings::add(const std::string& name, std::uint64_t& target, const std::string& help) {
-  return add(name, SettingKind::whole, help,
-             [&target](const std::string& text) { target = static_cast<std::uint64_t>(number_of(text)); })
-      .whole_from(0, std::int64_t{1} << 53)
+  return add(name, SettingKind::whole, help, [&target](const auto& words) { target = *whole_of(words.front()); })
+      .whole_of_64_bits()
       .initial(fmt::to_string(target));
 }
 
 Setting& Settings::add(const std::string& name, double& target, const std::string& help) {
-  return add(name, SettingKind::number, help, [&target](const std::string& text) { target = number_of(text); })
+  return add(name, SettingKind::number, help, [&target](const auto& words) { target = number_of(words.front()); })
       .initial(fmt::format("{:g}", target));
 }
 
 Setting& Settings::add(const std::string& name, std::string& target, const std::string& help) {
-  return add(name, SettingKind::text, help, [&target](const std::string& text) { target = text; }).initial(target);
+  return add(name, SettingKind::text, help, [&target](const auto& words) { target = words.front(); }).initial(target);
 }
 
 Setting& Settings::add(const std::string& name, std::optional<int>& target, const std::string& help) {
   return add(name, SettingKind::whole, help,
-             [&target](const std::string& text) { target = static_cast<int>(number_of(text)); });
+             [&target](const auto& words) { target = static_cast<int>(number_of(words.front())); });
 }
 
 Setting& Settings::add(const std::string& name, std::optional<std::size_t>& target, const std::string& help) {
   return add(name, SettingKind::whole, help,
-             [&target](const std::string& text) { target = static_cast<std::size_t>(number_of(text)); })
+             [&target](const auto& words) { target = static_cast<std::size_t>(number_of(words.front())); })
       .whole_from(0);
 }
 
 Setting& Settings::add(const std::string& name, std::optional<double>& target, const std::string& help) {
-  return add(name, SettingKind::number, help, [&target](const std::string& text) { target = number_of(text); });
+  return add(name, SettingKind::number, help, [&target](const auto& words) { target = number_of(words.front()); });
 }
 
 Setting& Settings::add(const std::string& name, std::vector<double>& target, const std::string& help) {
   return add(name, SettingKind::numbers, help,
-             [&target, what = in_backticks(name)](const std::string& text) { target = parse_numbers(what, {text}); });
+             [&target, what = in_backticks(name)](const auto& words) { target = parse_numbers(what, words); });
 }
 
 Setting* Settings::find(const std::string& name) {
@@ -181,12 +195,37 @@ Setting* Settings::find(const std::string& name) {
   return found == settings_.end() ? nullptr : &*found;
 }
 
-void Settings::set(const std::string& job, const std::string& name, const std::string& text) {
+Setting& Settings::add_bytes(const std::string& name, std::size_t& target, const std::string& help) {
+  return add(name, SettingKind::bytes, help,
+             [&target, what = in_backticks(name)](const auto& words) { target = parse_bytes(what, words.front()); });
+}
+
+Setting& Settings::add(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+  return add(name, SettingKind::text, help, [&target](const auto& words) { target = words; })
+      .at_most(Setting::any_number);
+}
+
+Setting& Settings::add_numbers(const std::string& name, std::size_t count, const std::string& names, Numbers numbers,
+                               const std::string& help, std::function<void(const std::vector<double>&)> take) {
+  const std::string what = in_backticks(name);
+  return add(name, SettingKind::numbers, help,
+             [=, take = std::move(take)](const std::vector<std::string>& words) {
+               const auto values = parse_numbers(what, words, count, names);
+               if (numbers == Numbers::positive) require_positive(what, values);
+               if (numbers == Numbers::sizes) require_whole(what, values, 1);
+               if (numbers == Numbers::indices) require_whole(what, values, 0);
+               take(values);
+             })
+      .at_most(static_cast<int>(count))
+      .unit(names);
+}
+
+void Settings::set(const std::string& job, const std::string& name, const std::vector<std::string>& words) {
   Setting* const setting = find(name);
   if (setting == nullptr)
     throw InputError(
         {.what = "the setting `" + name + "`", .found = fmt::format("none of {}", job), .expected = either(names())});
-  setting->set(text);
+  setting->set(words);
 }
 
 bool Settings::given(const std::string& name) const {
@@ -194,14 +233,15 @@ bool Settings::given(const std::string& name) const {
                      [&](const Setting& each) { return each.name() == name && each.given(); });
 }
 
-void Settings::check_pairs() const {
+void Settings::check(bool required) const {
   for (const Setting& setting : settings_) {
+    const std::string name = in_backticks(setting.name());
+    if (required && setting.is_required() && !setting.given()) throw InputError(name + " is missing");
     if (!setting.given()) continue;
     if (!setting.needs().empty() && !given(setting.needs()))
-      throw InputError(fmt::format("{} needs {}", in_backticks(setting.name()), in_backticks(setting.needs())));
-    if (!setting.excludes().empty() && given(setting.excludes()))
-      throw InputError(
-          fmt::format("{} and {} exclude each other", in_backticks(setting.name()), in_backticks(setting.excludes())));
+      throw InputError(name + " needs " + in_backticks(setting.needs()));
+    for (const std::string& other : setting.excludes())
+      if (given(other)) throw InputError(name + " and " + in_backticks(other) + " exclude each other");
   }
 }
 

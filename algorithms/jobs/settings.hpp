@@ -16,11 +16,13 @@
 namespace halocline {
 
 enum class SettingKind { flag, whole, number, word, text, numbers, bytes };
+enum class Numbers { any, positive, sizes, indices };  // sizes: whole, from 1; indices: whole, from 0
 
 /// One setting. Functions that return the setting complete its description.
 class Setting {
  public:
-  using Take = std::function<void(const std::string& text)>;
+  /// Gets the words that were given, one but for lists.
+  using Take = std::function<void(const std::vector<std::string>& words)>;
   Setting(std::string name, SettingKind kind, std::string help, Take take);
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
@@ -34,12 +36,18 @@ class Setting {
   Setting& not_negative();
   Setting& between(double least, double greatest);
   Setting& whole_from(std::int64_t least, std::int64_t greatest = std::numeric_limits<std::int32_t>::max());
+  Setting& whole_of_64_bits();
   Setting& not_empty(std::string expected);
   /// Names of settings of the same table: one without which it has no use, and one that it contradicts.
   Setting& needs(std::string name) { return needs_ = std::move(name), *this; }
-  Setting& excludes(std::string name) { return excludes_ = std::move(name), *this; }
+  Setting& excludes(std::string name) { return excludes_.push_back(std::move(name)), *this; }
   /// Most words of a list on a command line.
   Setting& at_most(int words) { return most_words_ = words, *this; }
+  Setting& required() { return required_ = true, *this; }
+  /// Other spellings on a command line: "-i,--input".
+  Setting& named(std::string flags) { return flags_ = std::move(flags), *this; }
+  /// A word without a flag on a command line.
+  Setting& positional() { return flags_ = name_, *this; }
 
   const std::string& name() const { return name_; }  ///< with '-' between words
   SettingKind kind() const { return kind_; }
@@ -49,24 +57,43 @@ class Setting {
   const std::string& initial() const { return initial_; }
   const std::vector<std::string>& words() const { return words_; }
   const std::string& needs() const { return needs_; }
-  const std::string& excludes() const { return excludes_; }
+  const std::vector<std::string>& excludes() const { return excludes_; }
   int most_words() const { return most_words_; }
+  bool is_required() const { return required_; }
+  /// Spellings on a command line, with commas between: "-i,--input".
+  std::string flags() const { return flags_.empty() ? "--" + name_ : flags_; }
+  bool is_positional() const { return flags_ == name_; }
+  /// The name in reports: "--input", or without dashes where it has no flag.
+  std::string option() const { return is_positional() ? name_ : "--" + name_; }
+  /// Whether all that are given count, however many.
+  bool repeats() const { return most_words_ == any_number; }
   /// What `text` would have to be instead; empty if it is right.
   std::string expected(const std::string& text) const;
-  bool checked() const { return static_cast<bool>(good_) || !words_.empty(); }
+  bool checked() const { return !checks_.empty(); }
   /// Sets it. Throws InputError that names the setting in backticks, with '_' between words, if `text` is none of its
   /// kind or out of range.
-  void set(const std::string& text);
+  void set(const std::vector<std::string>& words);
   bool given() const { return given_; }
+  /// As given; empty: the default counts.
+  const std::vector<std::string>& value() const { return value_; }
+
+  static constexpr int any_number = 1 << 20;
 
  private:
-  std::string name_, help_, unit_, group_, initial_, needs_, excludes_, expected_;
+  struct Check {
+    std::string expected;
+    std::function<bool(const std::string&)> good;
+  };
+  // The first of these replaces what the kind alone asks for.
+  Setting& require(std::string expected, std::function<bool(const std::string&)> good);
+
+  std::string name_, flags_, help_, unit_, group_, initial_, needs_;
   SettingKind kind_;
-  std::vector<std::string> words_;
-  std::function<bool(const std::string&)> good_;
+  std::vector<std::string> words_, excludes_, value_;
+  std::vector<Check> checks_;
   Take take_;
   int most_words_ = 1;
-  bool given_ = false;
+  bool given_ = false, required_ = false, by_kind_ = false;
 };
 
 /// The settings of one job, in the order of its help. Targets have to outlive it.
@@ -85,26 +112,45 @@ class Settings {
   Setting& add(const std::string& name, std::optional<std::size_t>& target, const std::string& help);
   Setting& add(const std::string& name, std::optional<double>& target, const std::string& help);
   Setting& add(const std::string& name, std::vector<double>& target, const std::string& help);
+  /// Bytes, as parse_bytes() takes them.
+  Setting& add_bytes(const std::string& name, std::size_t& target, const std::string& help);
+  /// All words that are given.
+  Setting& add(const std::string& name, std::vector<std::string>& target, const std::string& help);
+  /// A list of exactly N numbers, as one word with commas or as N words. names: "NX,NY,NZ".
+  template <typename T, std::size_t N>
+  Setting& add_list(const std::string& name, std::optional<std::array<T, N>>& target, const std::string& names,
+                    Numbers numbers, const std::string& help) {
+    return add_numbers(name, N, names, numbers, help, [&target](const std::vector<double>& values) {
+      target.emplace();
+      for (std::size_t n = 0; n < N; ++n) (*target)[n] = static_cast<T>(values[n]);
+    });
+  }
   Setting& add(const std::string& name, SettingKind kind, const std::string& help, Setting::Take take);
   /// A word that stands for a value of an enumeration or the like.
   template <typename Value, typename Named>
   Setting& add_word(const std::string& name, Value& target, std::vector<std::string> words, Named named,
                     const std::string& help) {
-    return add(name, SettingKind::word, help, [&target, named](const std::string& word) { target = named(word); })
+    return add(name, SettingKind::word, help,
+               [&target, named](const std::vector<std::string>& given) { target = named(given.front()); })
         .one_of(std::move(words));
   }
 
   std::deque<Setting>& all() { return settings_; }
+  const std::deque<Setting>& all() const { return settings_; }
   /// '_' in the name counts as '-'; nullptr: there is none.
   Setting* find(const std::string& name);
   /// Throws InputError for a name that is not there, with all that are. job: its name, for that message.
-  void set(const std::string& job, const std::string& name, const std::string& text);
+  void set(const std::string& job, const std::string& name, const std::vector<std::string>& words);
   bool given(const std::string& name) const;
-  /// Throws InputError for a setting that was given without the one that it needs, or with one that it excludes.
-  void check_pairs() const;
+  /// Throws InputError for a setting that was given without the one that it needs, or with one that it excludes, and
+  /// with `required` for one that is missing.
+  void check(bool required) const;
   std::vector<std::string> names() const;
 
  private:
+  Setting& add_numbers(const std::string& name, std::size_t count, const std::string& names, Numbers numbers,
+                       const std::string& help, std::function<void(const std::vector<double>&)> take);
+
   std::deque<Setting> settings_;
 };
 

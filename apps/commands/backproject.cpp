@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -22,7 +21,6 @@
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
 #include "apps/options/scan_grid.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -31,9 +29,6 @@ namespace halocline {
 namespace {
 
 struct BackprojectCommand : BackprojectSettings {
-  BackprojectCommand() { add_backproject_settings(settings, *this); }
-
-  Settings settings;
   std::string input, geometry, output;
   DetectorPixels detector;
   GridOptions grid;
@@ -102,21 +97,24 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
 
 }  // namespace
 
-void add_backproject(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
+std::unique_ptr<Command> backproject_command() {
+  auto sub = std::make_unique<Command>("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<BackprojectCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
-  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  add_settings(*sub, command->settings);
-  add_pixel_options(*sub, command->detector);
-  add_grid_options(*sub, command->grid, true);
-  sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer(
+  settings.add("input", command->input, "Projections (u, v, view)").named("-i,--input").required().unit("FILE");
+  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_backproject_settings(settings, *command);
+  add_pixel_options(settings, command->detector);
+  add_grid_options(settings, command->grid, true);
+  settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer =
       "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
-      "1.5,1.5,1.5 -o volume.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_backproject(job, *command); }; });
+      "1.5,1.5,1.5 -o volume.mha";
+  sub->run = [command](Job& job) { run_backproject(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

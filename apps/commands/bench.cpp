@@ -1,7 +1,6 @@
 // halocline bench
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "apps/commands/bench_commands.hpp"
@@ -23,13 +22,13 @@ std::string device_heading(const DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.platform, device.driver);
 }
 
-void add_bench(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("bench", "Measure how fast the devices are");
-  sub->require_subcommand(1);
-  add_bench_denoise(*sub, action);
-  add_bench_scans(*sub, action);
-  add_bench_scaling(*sub, action);
-  sub->footer("Example:\n  halocline bench backproject");
+std::unique_ptr<Command> bench_command() {
+  auto command = std::make_unique<Command>("bench", "Measure how fast the devices are");
+  command->subcommands.push_back(bench_denoise_command());
+  for (auto& each : bench_scans_commands()) command->subcommands.push_back(std::move(each));
+  command->subcommands.push_back(bench_scaling_command());
+  command->footer = "Example:\n  halocline bench backproject";
+  return command;
 }
 
 }  // namespace halocline

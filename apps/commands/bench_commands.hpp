@@ -9,10 +9,10 @@
 
 namespace halocline {
 
-void add_bench_denoise(CLI::App& app, Action& action);
+std::unique_ptr<Command> bench_denoise_command();
 /// project, backproject, fdk and slices.
-void add_bench_scans(CLI::App& app, Action& action);
-void add_bench_scaling(CLI::App& app, Action& action);
+std::vector<std::unique_ptr<Command>> bench_scans_commands();
+std::unique_ptr<Command> bench_scaling_command();
 
 /// "a,b, c"; an empty word stays, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);

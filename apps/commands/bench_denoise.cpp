@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "algorithms/calibration/denoise_loop.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {
@@ -126,39 +125,43 @@ void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
 
 }  // namespace
 
-void add_bench_denoise(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("denoise", "Iterations a second in every form, and the time to a given duality gap");
+std::unique_ptr<Command> bench_denoise_command() {
+  auto sub =
+      std::make_unique<Command>("denoise", "Iterations a second in every form, and the time to a given duality gap");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<DenoiseBenchCommand>();
-  sub->add_option("--size", command->options.size,
-                  "Voxels along each edge of the test volume. Default: 512 on GPUs, 192 on CPUs, less if the device's "
-                  "memory is too small")
-      ->check(whole_number_from(1, most_bench_size))
-      ->type_name("N");
-  sub->add_option("--method", command->methods, "Comma list of pdu, spdu, tvgd, pdu4d. Default: all")
-      ->type_name("LIST");
-  sub->add_option(
-         "--forms", command->forms,
-         "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one pass over "
-         "memory, duals of B bits (32, 16, 8), and, in place, chambolle-pock, seed (--schedule), huber, "
-         "anisotropic (--tv), non-negative (--minimum 0) and reference (--reference) for pdu and spdu; of "
-         "descent, adaptive (--adaptive-delta) and statistical (--weights) for tvgd; frames for pdu4d; or all. "
-         "Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
-      ->type_name("LIST");
-  sub->add_option("--seconds", command->options.seconds,
-                  "How long each form is measured, of which the best fifth counts; slow ones take one pass")
-      ->check(positive_number())
-      ->type_name("S");
-  auto* json = sub->add_flag("--json", command->json, "Print JSON");
-  sub->add_flag("--markdown", command->markdown, "Print Markdown tables")->excludes(json);
-  sub->footer(
+  settings
+      .add("size", command->options.size,
+           "Voxels along each edge of the test volume. Default: 512 on GPUs, 192 on CPUs, less if the device's "
+           "memory is too small")
+      .whole_from(1, most_bench_size)
+      .unit("N");
+  settings.add("method", command->methods, "Comma list of pdu, spdu, tvgd, pdu4d. Default: all").unit("LIST");
+  settings
+      .add("forms", command->forms,
+           "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one pass over "
+           "memory, duals of B bits (32, 16, 8), and, in place, chambolle-pock, seed (--schedule), huber, "
+           "anisotropic (--tv), non-negative (--minimum 0) and reference (--reference) for pdu and spdu; of "
+           "descent, adaptive (--adaptive-delta) and statistical (--weights) for tvgd; frames for pdu4d; or all. "
+           "Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
+      .unit("LIST");
+  settings
+      .add("seconds", command->options.seconds,
+           "How long each form is measured, of which the best fifth counts; slow ones take one pass")
+      .positive()
+      .unit("S");
+  settings.add("json", command->json, "Print JSON");
+  settings.add("markdown", command->markdown, "Print Markdown tables").excludes("json");
+  sub->footer =
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. The share of the copy is set against a "
       "plain copy of volumes\nof the same size, measured beside each form; bytes and flops are those that the formulas "
       "need. The gap is that of two balls with\nnoise 0.1 and alpha 15 (spdu and statistical tvgd with weights "
       "from 0.06 to 4.3; pdu4d: eight frames of half the edge); forms\nthat solve the same problem by the same "
       "iterations are timed to it in the fastest; compiling is not counted.\nExample:\n  halocline bench denoise "
       "--device gpu --size "
-      "512 --report bench.json");
-  sub->callback([&action, command] { action = [command](Job& job) { run_bench_denoise(job, *command); }; });
+      "512 --report bench.json";
+  sub->run = [command](Job& job) { run_bench_denoise(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
@@ -148,39 +147,41 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
 
 }  // namespace
 
-void add_bench_scaling(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("scaling", "Whole runs on several devices together, and out of core");
+std::unique_ptr<Command> bench_scaling_command() {
+  auto sub = std::make_unique<Command>("scaling", "Whole runs on several devices together, and out of core");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ScalingCommand>();
-  sub->add_option("--size", command->options.size,
-                  "Voxels along each edge, and for fdk as many views of as many pixels. Default: 512")
-      ->check(whole_number_from(8, 8192))
-      ->type_name("N");
-  sub->add_option(
-         "--jobs", command->jobs,
-         fmt::format("Comma list of {}. Default: all that the devices can do", fmt::join(scaling_jobs(), ", ")))
-      ->type_name("LIST");
-  sub->add_option("--iterations", command->options.iterations, "pdu, tvgd: iterations, without a gap. Default: 60")
-      ->check(whole_number_from(1, 100000))
-      ->type_name("N");
-  sub->add_option_function<std::string>(
-         "--out-of-core",
-         [command](const std::string& text) { command->out_of_core = parse_bytes("--out-of-core", text); },
-         "Also the first device with this budget, with which the volume is streamed in slabs")
-      ->type_name("BYTES");
-  sub->add_flag("--weak", command->weak, "Also N times the slices on N devices");
-  sub->add_flag("--stay", command->options.stay,
-                "Slabs that fit stay on the devices, also where it is faster to stream them beside the kernels");
-  sub->add_option("--runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
-      ->check(whole_number_from(1, 100))
-      ->type_name("N");
-  auto* json = sub->add_flag("--json", command->json, "Print JSON");
-  sub->add_flag("--markdown", command->markdown, "Print a Markdown table")->excludes(json);
-  sub->footer(
+  settings
+      .add("size", command->options.size,
+           "Voxels along each edge, and for fdk as many views of as many pixels. Default: 512")
+      .whole_from(8, 8192)
+      .unit("N");
+  settings
+      .add("jobs", command->jobs,
+           fmt::format("Comma list of {}. Default: all that the devices can do", fmt::join(scaling_jobs(), ", ")))
+      .unit("LIST");
+  settings.add("iterations", command->options.iterations, "pdu, tvgd: iterations, without a gap. Default: 60")
+      .whole_from(1, 100000)
+      .unit("N");
+  settings
+      .add_bytes("out-of-core", command->out_of_core,
+                 "Also the first device with this budget, with which the volume is streamed in slabs")
+      .unit("BYTES");
+  settings.add("weak", command->weak, "Also N times the slices on N devices");
+  settings.add("stay", command->options.stay,
+               "Slabs that fit stay on the devices, also where it is faster to stream them beside the kernels");
+  settings.add("runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
+      .whole_from(1, 100)
+      .unit("N");
+  settings.add("json", command->json, "Print JSON");
+  settings.add("markdown", command->markdown, "Print a Markdown table").excludes("json");
+  sub->footer =
       "From host memory that has been touched to host memory: the first of the devices alone, the first 2, 4, ... and "
       "all.\nEfficiency: updates a second and device, over those of the first alone; the second column is that of the "
       "iterations alone, from\nruns of once and three times as many, but out of core that of the whole run over the "
-      "first device's iterations.\nExample:\n  halocline bench scaling --device 0,1 --size 1024 --out-of-core 10G");
-  sub->callback([&action, command] { action = [command](Job& job) { run_bench_scaling(job, *command); }; });
+      "first device's iterations.\nExample:\n  halocline bench scaling --device 0,1 --size 1024 --out-of-core 10G";
+  sub->run = [command](Job& job) { run_bench_scaling(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "benchmarks/harness/bench_projection.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
@@ -202,42 +201,48 @@ const char* description(ScanBench bench) {
   return "";
 }
 
-void add(CLI::App& app, Action& action, ScanBench bench) {
-  auto* sub = app.add_subcommand(scan_bench_name(bench), description(bench));
+std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
+  auto sub = std::make_unique<Command>(scan_bench_name(bench), description(bench));
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ScanBenchCommand>();
   const bool slices = bench == ScanBench::slices;
-  sub->add_option("--size", command->options.size,
-                  fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
-                              "memory is too small",
-                              slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512))
-      ->check(whole_number_from(2, 8192))
-      ->type_name("N");
-  sub->add_option("--views", command->options.views,
-                  fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
-      ->check(whole_number_from(least_bench_views, 65536))
-      ->type_name("N");
+  settings
+      .add("size", command->options.size,
+           fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
+                       "memory is too small",
+                       slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512))
+      .whole_from(2, 8192)
+      .unit("N");
+  settings
+      .add("views", command->options.views,
+           fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
+      .whole_from(least_bench_views, 65536)
+      .unit("N");
   if (bench == ScanBench::project || bench == ScanBench::backproject) {
-    auto* parallel = sub->add_option("--slices", command->options.slices,
-                                     "A parallel beam and N slices of the volume instead of a cone beam and a cube")
-                         ->check(whole_number_from(2, 8192))
-                         ->type_name("N");
-    sub->add_option("--rows", command->options.rows,
-                    "Rows of the parallel beam's detector, as high as all slices. Default: a row on each slice")
-        ->check(whole_number_from(2, 8192))
-        ->needs(parallel)
-        ->type_name("N");
+    settings
+        .add("slices", command->options.slices,
+             "A parallel beam and N slices of the volume instead of a cone beam and a cube")
+        .whole_from(2, 8192)
+        .unit("N");
+    settings
+        .add("rows", command->options.rows,
+             "Rows of the parallel beam's detector, as high as all slices. Default: a row on each slice")
+        .whole_from(2, 8192)
+        .needs("slices")
+        .unit("N");
   }
-  sub->add_option(
-         "--modes", command->modes,
-         fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))
-      ->type_name("LIST");
-  sub->add_option("--seconds", command->options.seconds,
-                  "How long each mode is measured, of which the best counts; slow ones take one run")
-      ->check(positive_number())
-      ->type_name("S");
-  auto* json = sub->add_flag("--json", command->json, "Print JSON");
-  sub->add_flag("--markdown", command->markdown, "Print Markdown tables")->excludes(json);
-  sub->footer(fmt::format(
+  settings
+      .add("modes", command->modes,
+           fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))
+      .unit("LIST");
+  settings
+      .add("seconds", command->options.seconds,
+           "How long each mode is measured, of which the best counts; slow ones take one run")
+      .positive()
+      .unit("S");
+  settings.add("json", command->json, "Print JSON");
+  settings.add("markdown", command->markdown, "Print Markdown tables").excludes("json");
+  sub->footer = fmt::format(
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. {}\nRMSE/max: of 256 places, to fp64, "
       "over "
       "the largest value there, of pseudo-random data between 0 and 1.\nExample:\n  halocline bench {} --device gpu "
@@ -247,16 +252,18 @@ void add(CLI::App& app, Action& action, ScanBench bench) {
           : "The limit is the nearer of two that are measured beside\neach mode: fetches by a kernel that does little "
             "else (of texels, or of so many bytes of a buffer), and a plain\ncopy, over the fetches and bytes that the "
             "formula needs.",
-      scan_bench_name(bench)));
-  sub->callback(
-      [&action, command, bench] { action = [command, bench](Job& job) { run_bench(bench, job, *command); }; });
+      scan_bench_name(bench));
+  sub->run = [command, bench](Job& job) { run_bench(bench, job, *command); };
+  return sub;
 }
 
 }  // namespace
 
-void add_bench_scans(CLI::App& app, Action& action) {
+std::vector<std::unique_ptr<Command>> bench_scans_commands() {
+  std::vector<std::unique_ptr<Command>> result;
   for (const auto bench : {ScanBench::project, ScanBench::backproject, ScanBench::fdk, ScanBench::slices})
-    add(app, action, bench);
+    result.push_back(scan_bench_command(bench));
+  return result;
 }
 
 }  // namespace halocline

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/commands/subcommands.hpp"
@@ -11,16 +10,12 @@
 #include "apps/job/report.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/projection_options.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {
 
 struct CountsCommand {
-  CountsCommand() { add_counts_settings(settings, arguments.options); }
-
-  Settings settings;
   std::string input, output;
   DetectorPixels detector;
   CountsArguments arguments;
@@ -46,18 +41,22 @@ void run_counts(Job& job, const CountsCommand& command) {
 
 }  // namespace
 
-void add_counts(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("counts", "A detector's counts to line integrals, which fdk --counts does by itself");
+std::unique_ptr<Command> counts_command() {
+  auto sub =
+      std::make_unique<Command>("counts", "A detector's counts to line integrals, which fdk --counts does by itself");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<CountsCommand>();
-  sub->add_option("-i,--input", command->input, "Counts (u, v, view)")->required()->type_name("FILE");
-  add_settings(*sub, command->settings);
-  add_counts_files(*sub, command->arguments);
-  add_pixel_options(*sub, command->detector);
-  sub->add_option("-o,--output", command->output, std::string("Line integrals to write") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer("Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_counts(job, *command); }; });
+  settings.add("input", command->input, "Counts (u, v, view)").named("-i,--input").required().unit("FILE");
+  add_counts_settings(settings, command->arguments.options);
+  add_counts_files(settings, command->arguments);
+  add_pixel_options(settings, command->detector);
+  settings.add("output", command->output, std::string("Line integrals to write") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer = "Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha";
+  sub->run = [command](Job& job) { run_counts(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

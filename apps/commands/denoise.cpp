@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 
@@ -174,14 +173,16 @@ void run_denoise(Job& job, DenoiseCommand& command) {
 
 }  // namespace
 
-void add_denoise(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("denoise", "Remove noise from a volume by total variation");
+std::unique_ptr<Command> denoise_command() {
+  auto sub = std::make_unique<Command>("denoise", "Remove noise from a volume by total variation");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<DenoiseCommand>();
-  add_denoise_options(*sub, *command);
-  sub->footer(
+  add_denoise_options(settings, *command);
+  sub->footer =
       "Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha\n"
-      "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_denoise(job, *command); }; });
+      "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha";
+  sub->run = [command](Job& job) { run_denoise(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -2,34 +2,33 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "algorithms/denoisers/filter_parameters.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/options/file_names.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
 
-void add_output_options(CLI::App& sub, DenoiseCommand& command) {
-  sub.add_option("-o,--output", command.output,
-                 std::string("Volume to write; for pdu4d with a place for the frames' numbers, "
-                             "from 0 on, as in frame_%02d.mha") +
-                     slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub.add_option(
-         "--output-type", command.output_type,
-         "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
-         "clamped and counted; "
-         "same: that of the (first) input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
-         "any other program reads it")
-      ->check(CLI::IsMember({"same", "uint8", "int16", "uint16", "float16", "float32"}))
-      ->type_name("TYPE");
-  sub.add_flag(
-      "--rescale", command.rescale,
+void add_output_options(Settings& settings, DenoiseCommand& command) {
+  settings
+      .add("output", command.output,
+           std::string("Volume to write; for pdu4d with a place for the frames' numbers, "
+                       "from 0 on, as in frame_%02d.mha") +
+               slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  settings
+      .add("output-type", command.output_type,
+           "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
+           "clamped and counted; "
+           "same: that of the (first) input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
+           "any other program reads it")
+      .one_of({"same", "uint8", "int16", "uint16", "float16", "float32"})
+      .unit("TYPE");
+  settings.add(
+      "rescale", command.rescale,
       "With an --output-type of whole numbers: spread the values that the result may have (those of the input, "
       "within bounds) over the range of the type. Slope and offset "
       "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
@@ -39,32 +38,34 @@ void add_output_options(CLI::App& sub, DenoiseCommand& command) {
 
 }  // namespace
 
-void add_denoise_options(CLI::App& sub, DenoiseCommand& command) {
-  sub.add_option("-i,--input", command.frames.inputs, "Noisy volume; for pdu4d several, in the order of time")
-      ->required()
-      ->default_str("")
-      ->type_name("FILE");
-  add_settings(sub, command.settings);
-  sub.get_option("--method")->required();
-  sub.add_option(
-         "--halves", command.halves,
-         "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "
-         "auto or A/sigma, and --weights halves")
-      ->type_name("A,B");
-  sub.add_option(
-         "--reference", command.reference,
-         "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
-         "the result may have them for free")
-      ->type_name("FILE")
-      ->group(sub.get_option("--tv")->get_group());
-  add_control_options(sub, command.control);
-  add_output_options(sub, command);
+void add_denoise_options(Settings& settings, DenoiseCommand& command) {
+  settings.add("input", command.frames.inputs, "Noisy volume; for pdu4d several, in the order of time")
+      .named("-i,--input")
+      .required()
+      .initial("")
+      .unit("FILE");
+  command.settings = &settings;
+  add_denoise_settings(settings, command);
+  settings.find("method")->required();
+  settings
+      .add("halves", command.halves,
+           "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "
+           "auto or A/sigma, and --weights halves")
+      .unit("A,B");
+  settings
+      .add("reference", command.reference,
+           "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
+           "the result may have them for free")
+      .unit("FILE")
+      .group(settings.find("tv")->group());
+  add_control_options(settings, command.control);
+  add_output_options(settings, command);
 }
 
 void take_denoise_options(DenoiseCommand& command) {
   command.input = command.frames.inputs.front();
   const auto& control = command.control;
-  take_denoise_settings(command, command.settings,
+  take_denoise_settings(command, *command.settings,
                         {.weights = command.weights_given(),
                          .halves = !command.halves.empty(),
                          .init = !control.init.empty(),

@@ -11,9 +11,7 @@
 namespace halocline {
 
 struct DenoiseCommand : DenoiseSettings {
-  DenoiseCommand() { add_denoise_settings(settings, *this); }
-
-  Settings settings;
+  const Settings* settings = nullptr;  // those of the command
   std::string input, reference, output;
   std::string halves;                       // "A,B"
   std::array<std::string, 2> half_volumes;  // A and B, once take_denoise_options() has looked
@@ -26,7 +24,7 @@ struct DenoiseCommand : DenoiseSettings {
   bool weights_given() const { return !weights.empty() && !finds_weights(); }
 };
 
-void add_denoise_options(CLI::App& sub, DenoiseCommand& command);
+void add_denoise_options(Settings& settings, DenoiseCommand& command);
 
 /// Completes the parameters, but for voxels. Throws InputError that names the options which do not go together.
 void take_denoise_options(DenoiseCommand& command);

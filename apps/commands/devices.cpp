@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -79,38 +78,38 @@ std::string check_table(Job& job, nlohmann::json& list) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("devices", "List the OpenCL devices, and which of them would be used");
+std::unique_ptr<Command> devices_command() {
+  auto sub = std::make_unique<Command>("devices", "List the OpenCL devices, and which of them would be used");
+  Settings& settings = sub->settings;
   auto json = std::make_shared<bool>(false);
-  sub->add_flag("--json", *json, "Print a JSON list");
+  settings.add("json", *json, "Print a JSON list");
   auto check = std::make_shared<bool>(false);
-  sub->add_flag("--check", *check,
-                "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
-                "results differ: wrong ones are not used with this driver from then on, those that differ in the last "
-                "bits only where an option asks for them. Variants are also checked before "
-                "their first use, so this is for after a repair of a driver");
-  sub->footer("Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.");
-  sub->callback([&action, json, check] {
-    action = [json, check](Job& job) {
-      const auto devices = list_devices();
-      if (*json && devices.empty()) job.print("[]");
-      std::string wanted = job.common().devices.device;
-      const char* environment = std::getenv("HALOCLINE_DEVICE");
-      if (wanted.empty() && environment != nullptr) wanted = environment;
-      const auto chosen = select_devices(devices, wanted);  // refuses an empty list
-      if (!*check)                                          // which opens them, and warns then
-        for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
-      auto list = nlohmann::json::array();
-      for (const auto& device : devices) {
-        list.push_back(device_json(device));
-        list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
-      }
-      const std::string checked = *check ? "\n" + check_table(job, list) : "";
-      job.results()["devices"] = list;
-      job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                      : table(devices, chosen) + checked);
-    };
-  });
+  settings.add("check", *check,
+               "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
+               "results differ: wrong ones are not used with this driver from then on, those that differ in the last "
+               "bits only where an option asks for them. Variants are also checked before "
+               "their first use, so this is for after a repair of a driver");
+  sub->footer = "Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.";
+  sub->run = [json, check](Job& job) {
+    const auto devices = list_devices();
+    if (*json && devices.empty()) job.print("[]");
+    std::string wanted = job.common().devices.device;
+    const char* environment = std::getenv("HALOCLINE_DEVICE");
+    if (wanted.empty() && environment != nullptr) wanted = environment;
+    const auto chosen = select_devices(devices, wanted);  // refuses an empty list
+    if (!*check)                                          // which opens them, and warns then
+      for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
+    auto list = nlohmann::json::array();
+    for (const auto& device : devices) {
+      list.push_back(device_json(device));
+      list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
+    }
+    const std::string checked = *check ? "\n" + check_table(job, list) : "";
+    job.results()["devices"] = list;
+    job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                    : table(devices, chosen) + checked);
+  };
+  return sub;
 }
 
 }  // namespace halocline

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
@@ -64,20 +63,19 @@ void run_fdk(Job& job, FdkCommand& command) {
 
 }  // namespace
 
-void add_fdk(CLI::App& app, Action& action) {
-  auto* sub =
-      app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
+std::unique_ptr<Command> fdk_command() {
+  auto sub = std::make_unique<Command>(
+      "fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
   auto command = std::make_shared<FdkCommand>();
-  add_fdk_options(*sub, *command);
-  sub->footer(
+  add_fdk_options(sub->settings, *command);
+  sub->footer =
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
-      "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha");
-  sub->callback([&action, command] {
-    action = [command](Job& job) {
-      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
-      run_fdk(job, *command);
-    };
-  });
+      "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha";
+  sub->run = [command](Job& job) {
+    take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+    run_fdk(job, *command);
+  };
+  return sub;
 }
 
 }  // namespace halocline

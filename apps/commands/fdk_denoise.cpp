@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/jobs/denoise_report.hpp"
 #include "apps/job/report.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 
@@ -22,32 +20,26 @@ constexpr const char* variance_name = "variance";
 
 }  // namespace
 
-FdkDenoise::FdkDenoise() {
-  parameters.method.clear();
-  add_alpha_setting(settings, *this);
-  add_method_settings(settings, *this);
-  add_penalty_settings(settings, penalty, parameters.regulariser);
-}
-
-void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
-  const auto before = app.get_options();
-  auto* method =
-      app.add_option(
-             "--denoise", denoise.parameters.method,
-             "Denoise the volume before it is written, as 'halocline denoise --method' does, without writing it "
-             "in between: it stays on the devices where it fits. spdu weights with the variances that the "
-             "noise of the projections makes (--photons, or --counts), as --variance-out writes them")
-          ->check(CLI::IsMember(fdk_denoisers))
-          ->type_name("METHOD");
-  app.add_option("--undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
-      ->type_name("FILE");
-  add_settings(app, denoise.settings);
-  app.add_option("--reference", denoise.reference, "Another volume of the object, whose edges guide the denoising")
-      ->type_name("FILE");
-  for (auto* option : app.get_options()) {
-    if (std::find(before.begin(), before.end(), option) != before.end()) continue;
-    option->group("Denoising the volume");
-    if (option != method) option->needs(method);
+void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise) {
+  denoise.settings = &settings;
+  const std::size_t before = settings.all().size();
+  settings
+      .add("denoise", denoise.parameters.method,
+           "Denoise the volume before it is written, as 'halocline denoise --method' does, without writing it "
+           "in between: it stays on the devices where it fits. spdu weights with the variances that the "
+           "noise of the projections makes (--photons, or --counts), as --variance-out writes them")
+      .one_of(fdk_denoisers)
+      .unit("METHOD");
+  settings.add("undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
+      .unit("FILE");
+  add_alpha_setting(settings, denoise);
+  add_method_settings(settings, denoise);
+  add_penalty_settings(settings, denoise.penalty, denoise.parameters.regulariser);
+  settings.add("reference", denoise.reference, "Another volume of the object, whose edges guide the denoising")
+      .unit("FILE");
+  for (std::size_t n = before; n < settings.all().size(); ++n) {
+    Setting& setting = settings.all()[n].group("Denoising the volume");
+    if (setting.name() != "denoise") setting.needs("denoise");
   }
 }
 
@@ -58,7 +50,7 @@ void take_fdk_denoise(FdkDenoise& denoise) {
         "--alpha halves goes by volumes of half of the views: write them with --halves-out, without --denoise, and "
         "give "
         "them to halocline denoise --halves");
-  take_denoise_settings(denoise, denoise.settings,
+  take_denoise_settings(denoise, *denoise.settings,
                         {.weights = denoise.weighted(), .reference = !denoise.reference.empty()});
 }
 

@@ -16,10 +16,10 @@ namespace halocline {
 
 struct FdkDenoise : DenoiseSettings {
   /// The method is that of --denoise, which is empty if there is none.
-  FdkDenoise();
+  FdkDenoise() { parameters.method.clear(); }
 
-  Settings settings;
-  std::string reference, undenoised;  // paths; empty: none
+  const Settings* settings = nullptr;  // those of the command
+  std::string reference, undenoised;   // paths; empty: none
 
   bool wanted() const { return !parameters.method.empty(); }
   /// Whether it goes by the variances of the voxels.
@@ -27,7 +27,7 @@ struct FdkDenoise : DenoiseSettings {
 };
 
 /// --denoise, --undenoised, and those of `halocline denoise` that say how.
-void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise);
+void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise);
 /// Completes the parameters. Throws InputError that names the option where `halocline denoise` would.
 void take_fdk_denoise(FdkDenoise& denoise);
 

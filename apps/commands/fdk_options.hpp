@@ -13,9 +13,6 @@
 namespace halocline {
 
 struct FdkCommand {
-  FdkCommand();
-
-  Settings settings;
   std::string input, geometry, output, halves_output;
   ProjectionOptions projections;
   GridOptions grid;
@@ -35,7 +32,7 @@ struct FdkCommand {
   std::string geometry_name() const { return "'" + geometry + "'"; }
 };
 
-void add_fdk_options(CLI::App& sub, FdkCommand& command);
+void add_fdk_options(Settings& settings, FdkCommand& command);
 
 /// Completes the options of --denoise. Throws InputError that names the options which do not go together.
 void take_fdk_options(FdkCommand& command);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -77,18 +76,21 @@ void run_check(Job& job, CheckCommand& command) {
 
 }  // namespace
 
-void add_geometry_check(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand(
+std::unique_ptr<Command> geometry_check_command() {
+  auto sub = std::make_unique<Command>(
       "check", "Look for set-ups that are inconsistent, mirrored or impossible; exit code 2 if one is impossible");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<CheckCommand>();
-  sub->add_option("geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  sub->add_option("-i,--input", command->projections, "Projections (u, v, view) whose header says the detector")
-      ->type_name("FILE");
-  add_detector_options(*sub, command->detector);
-  add_grid_options(*sub, command->grid);
-  sub->footer(
-      "Example:\n  halocline geometry check geometry.xml -i projections.mha --size 128,128,128 --spacing 1.5,1.5,1.5");
-  sub->callback([&action, command] { action = [command](Job& job) { run_check(job, *command); }; });
+  settings.add("geometry", command->geometry, geometry_file_help).positional().required().unit("FILE");
+  settings.add("input", command->projections, "Projections (u, v, view) whose header says the detector")
+      .named("-i,--input")
+      .unit("FILE");
+  add_detector_options(settings, command->detector);
+  add_grid_options(settings, command->grid);
+  sub->footer =
+      "Example:\n  halocline geometry check geometry.xml -i projections.mha --size 128,128,128 --spacing 1.5,1.5,1.5";
+  sub->run = [command](Job& job) { run_check(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

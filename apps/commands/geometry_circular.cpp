@@ -1,7 +1,6 @@
 // halocline geometry circular
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -9,11 +8,11 @@
 
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/support/decimal_comma.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/plural.hpp"
@@ -90,47 +89,42 @@ void run_circular(Job& job, CircularCommand& command) {
 
 }  // namespace
 
-void add_geometry_circular(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("circular", "Make the geometry of a circular scan (RTK's XML)");
+std::unique_ptr<Command> geometry_circular_command() {
+  auto sub = std::make_unique<Command>("circular", "Make the geometry of a circular scan (RTK's XML)");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<CircularCommand>();
   auto& c = command->circular;
-  sub->add_option("--sid", c.sid, "Source to isocentre distance, mm")
-      ->check(positive_number())
-      ->required()
-      ->default_str("")
-      ->type_name("D");
-  sub->add_option("--sdd", c.sdd,
-                  "Source to detector distance, mm, no less than --sid (equal: a virtual detector through the "
-                  "rotation axis); 0 for a parallel beam")
-      ->check(not_negative())
-      ->required()
-      ->default_str("")
-      ->type_name("D");
-  sub->add_option("--projections", command->projections, "Number of views, at first-angle + i * arc / N")
-      ->check(whole_number_from(1, 1000000))
-      ->type_name("N");
-  auto* arc = sub->add_option("--arc", c.arc, "Degrees that the gantry turns; negative: backwards")
-                  ->check(finite_number())
-                  ->type_name("A");
-  auto* first = sub->add_option("--first-angle", c.first_angle, "Gantry angle of the first view, degrees")
-                    ->check(finite_number())
-                    ->type_name("A");
-  sub->add_option("--angles", command->angles, "Text file with the gantry angles, degrees, one a line")
-      ->type_name("FILE")
-      ->excludes(arc)
-      ->excludes(first);
+  settings.add("sid", c.sid, "Source to isocentre distance, mm").positive().required().initial("").unit("D");
+  settings
+      .add("sdd", c.sdd,
+           "Source to detector distance, mm, no less than --sid (equal: a virtual detector through the "
+           "rotation axis); 0 for a parallel beam")
+      .not_negative()
+      .required()
+      .initial("")
+      .unit("D");
+  settings.add("projections", command->projections, "Number of views, at first-angle + i * arc / N")
+      .whole_from(1, 1000000)
+      .unit("N");
+  settings.add("arc", c.arc, "Degrees that the gantry turns; negative: backwards").finite().unit("A");
+  settings.add("first-angle", c.first_angle, "Gantry angle of the first view, degrees").finite().unit("A");
+  settings.add("angles", command->angles, "Text file with the gantry angles, degrees, one a line")
+      .unit("FILE")
+      .excludes("arc")
+      .excludes("first-angle");
   const auto offset = [&](const char* name, double& value, const char* description) {
-    sub->add_option(name, value, description)->check(finite_number())->type_name("D");
+    settings.add(name, value, description).unit("D");
   };
-  offset("--proj-offset-x", c.projection_offset_x, "Detector's offset along u, mm");
-  offset("--proj-offset-y", c.projection_offset_y, "Detector's offset along v, mm");
-  offset("--source-offset-x", c.source_offset_x, "Source's offset along u, mm");
-  offset("--source-offset-y", c.source_offset_y, "Source's offset along v, mm");
-  offset("--out-of-plane", c.out_of_plane_angle, "Out-of-plane angle, degrees");
-  offset("--in-plane", c.in_plane_angle, "In-plane angle, degrees");
-  sub->add_option("-o,--output", command->output, "Geometry file to write (.xml)")->required()->type_name("FILE");
-  sub->footer("Example:\n  halocline geometry circular --sid 1000 --sdd 1536 --projections 360 -o geometry.xml");
-  sub->callback([&action, command] { action = [command](Job& job) { run_circular(job, *command); }; });
+  offset("proj-offset-x", c.projection_offset_x, "Detector's offset along u, mm");
+  offset("proj-offset-y", c.projection_offset_y, "Detector's offset along v, mm");
+  offset("source-offset-x", c.source_offset_x, "Source's offset along u, mm");
+  offset("source-offset-y", c.source_offset_y, "Source's offset along v, mm");
+  offset("out-of-plane", c.out_of_plane_angle, "Out-of-plane angle, degrees");
+  offset("in-plane", c.in_plane_angle, "In-plane angle, degrees");
+  settings.add("output", command->output, "Geometry file to write (.xml)").named("-o,--output").required().unit("FILE");
+  sub->footer = "Example:\n  halocline geometry circular --sid 1000 --sdd 1536 --projections 360 -o geometry.xml";
+  sub->run = [command](Job& job) { run_circular(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -5,10 +5,10 @@
 
 namespace halocline {
 
-void add_geometry_circular(CLI::App& app, Action& action);
-void add_geometry_convert(CLI::App& app, Action& action);
-void add_geometry_show(CLI::App& app, Action& action);
-void add_geometry_check(CLI::App& app, Action& action);
-void add_geometry_find_axis(CLI::App& app, Action& action);
+std::unique_ptr<Command> geometry_circular_command();
+std::unique_ptr<Command> geometry_convert_command();
+std::unique_ptr<Command> geometry_show_command();
+std::unique_ptr<Command> geometry_check_command();
+std::unique_ptr<Command> geometry_find_axis_command();
 
 }  // namespace halocline

@@ -1,7 +1,6 @@
 // halocline geometry convert
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -9,10 +8,10 @@
 #include <memory>
 
 #include "algorithms/geometry/geometry_xml.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
@@ -89,32 +88,34 @@ void run_convert(Job& job, const ConvertCommand& command) {
 
 }  // namespace
 
-void add_geometry_convert(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("convert",
-                                 "Convert a geometry between RTK's XML, ASTRA's vectors and matrices; read "
-                                 ".xtekct, .pca and Data Exchange files");
+std::unique_ptr<Command> geometry_convert_command() {
+  auto sub = std::make_unique<Command>("convert",
+                                       "Convert a geometry between RTK's XML, ASTRA's vectors and matrices; read "
+                                       ".xtekct, .pca and Data Exchange files");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ConvertCommand>();
-  sub->add_option("-i,--input", command->input, "Geometry to read")->required()->type_name("FILE");
-  sub->add_option("--from", command->from, "Format of the input. Default: by its extension and content")
-      ->check(CLI::IsMember(geometry_format_names()));
-  sub->add_option("--to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")
-      ->check(CLI::IsMember({"rtk", "astra", "matrices"}));
-  add_detector_options(*sub, command->detector);
+  settings.add("input", command->input, "Geometry to read").named("-i,--input").required().unit("FILE");
+  settings.add("from", command->from, "Format of the input. Default: by its extension and content")
+      .one_of(geometry_format_names());
+  settings.add("to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")
+      .one_of({"rtk", "astra", "matrices"});
+  add_detector_options(settings, command->detector);
   const std::string changes = "Changes to all views";
-  sub->add_flag("--reverse", command->reverse, "Negate the gantry angles: the scanner turned the other way")
-      ->group(changes);
+  settings.add("reverse", command->reverse, "Negate the gantry angles: the scanner turned the other way")
+      .group(changes);
   const auto change = [&](const char* name, std::optional<double>& value, const char* description, const char* type) {
-    sub->add_option(name, value, description)->check(finite_number())->type_name(type)->group(changes);
+    settings.add(name, value, description).unit(type).group(changes);
   };
-  change("--proj-offset-x", command->projection_offset_x, "Set the detector's offset along u, mm", "D");
-  change("--proj-offset-y", command->projection_offset_y, "Set the detector's offset along v, mm", "D");
-  change("--out-of-plane", command->out_of_plane_angle, "Set the out-of-plane angle, degrees", "A");
-  change("--in-plane", command->in_plane_angle, "Set the in-plane angle, degrees", "A");
-  sub->add_option("-o,--output", command->output, "Geometry file to write")->required()->type_name("FILE");
-  sub->footer(
+  change("proj-offset-x", command->projection_offset_x, "Set the detector's offset along u, mm", "D");
+  change("proj-offset-y", command->projection_offset_y, "Set the detector's offset along v, mm", "D");
+  change("out-of-plane", command->out_of_plane_angle, "Set the out-of-plane angle, degrees", "A");
+  change("in-plane", command->in_plane_angle, "Set the in-plane angle, degrees", "A");
+  settings.add("output", command->output, "Geometry file to write").named("-o,--output").required().unit("FILE");
+  sub->footer =
       "Example:\n  halocline geometry convert -i geometry.xml --to astra --detector 512,384 --pixel 0.4,0.4 -o "
-      "vectors.txt");
-  sub->callback([&action, command] { action = [command](Job& job) { run_convert(job, *command); }; });
+      "vectors.txt";
+  sub->run = [command](Job& job) { run_convert(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

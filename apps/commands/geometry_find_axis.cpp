@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,18 +16,17 @@
 #include "algorithms/geometry/field_of_view.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "algorithms/geometry/opposite_views.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "apps/commands/find_axis_report.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/projection_options.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -36,9 +34,6 @@ namespace halocline {
 namespace {
 
 struct FindAxisCommand {
-  FindAxisCommand() { add_counts_flag(settings, counts, counts_arguments.options); }
-
-  Settings settings;
   std::string input, geometry, output, method = "all";
   ProjectionOptions projections;
   bool counts = false, force = false;
@@ -298,48 +293,51 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
 
 }  // namespace
 
-void add_geometry_find_axis(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand(
+std::unique_ptr<Command> geometry_find_axis_command() {
+  auto sub = std::make_unique<Command>(
       "find-axis", "Find where the rotation axis falls on the detector, and how that is tilted, from the projections");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<FindAxisCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  add_views_option(*sub, command->projections);
-  add_detector_options(*sub, command->projections);
-  sub->add_option(
-         "--method", command->method,
-         "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; double-wedge: "
-         "the ends of half a turn of a parallel beam go on into each other best (needs no whole object); all: "
-         "those that apply. Then sharpness counts where it is within a pixel (with --bin: a bin) of the double "
-         "wedge, or else of correlation; elsewhere these do, as for a displaced detector, and for an object "
-         "that reaches over its edge")
-      ->check(CLI::IsMember({"all", "correlation", "sharpness", "double-wedge", "both"}));
-  sub->add_option("--range", command->range,
-                  "Pixels of the file on each side of the geometry's axis that are tried, by each measure. Default: 5 "
-                  "% of the columns, and by sharpness 6 on each side of an axis that is certain")
-      ->check(positive_number())
-      ->type_name("N");
-  sub->add_flag("--force", command->force,
-                "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel, or it is "
-                "uncertain (one standard deviation is more than a quarter of a pixel)");
-  add_settings(*sub, command->settings);
-  add_counts_files(*sub, command->counts_arguments);
-  sub->add_option(
-         "-o,--output", command->output,
-         "Geometry to write, of all views in the file, with the axis that was found, and with the detector's tilt "
-         "about the beam if it is more than three times its uncertainty (RTK's XML)")
-      ->type_name("FILE");
-  sub->footer(
+  settings.add("input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
+      .named("-i,--input")
+      .required()
+      .unit("FILE");
+  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_views_option(settings, command->projections);
+  add_detector_options(settings, command->projections);
+  settings
+      .add("method", command->method,
+           "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; double-wedge: "
+           "the ends of half a turn of a parallel beam go on into each other best (needs no whole object); all: "
+           "those that apply. Then sharpness counts where it is within a pixel (with --bin: a bin) of the double "
+           "wedge, or else of correlation; elsewhere these do, as for a displaced detector, and for an object "
+           "that reaches over its edge")
+      .one_of({"all", "correlation", "sharpness", "double-wedge", "both"});
+  settings
+      .add("range", command->range,
+           "Pixels of the file on each side of the geometry's axis that are tried, by each measure. Default: 5 "
+           "% of the columns, and by sharpness 6 on each side of an axis that is certain")
+      .positive()
+      .unit("N");
+  settings.add("force", command->force,
+               "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel, or it is "
+               "uncertain (one standard deviation is more than a quarter of a pixel)");
+  add_counts_flag(settings, command->counts, command->counts_arguments.options);
+  add_counts_files(settings, command->counts_arguments);
+  settings
+      .add("output", command->output,
+           "Geometry to write, of all views in the file, with the axis that was found, and with the detector's tilt "
+           "about the beam if it is more than three times its uncertainty (RTK's XML)")
+      .named("-o,--output")
+      .unit("FILE");
+  sub->footer =
       "Columns are those of the file, also with --crop and --bin.\nExample:\n  halocline geometry find-axis -i "
-      "counts.mha --counts --flat flats.mha --dark darks.mha --geometry geometry.xml -o corrected.xml");
-  sub->callback([&action, command] {
-    action = [command](Job& job) {
-      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
-      run_find_axis(job, *command);
-    };
-  });
+      "counts.mha --counts --flat flats.mha --dark darks.mha --geometry geometry.xml -o corrected.xml";
+  sub->run = [command](Job& job) {
+    take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+    run_find_axis(job, *command);
+  };
+  return sub;
 }
 
 }  // namespace halocline

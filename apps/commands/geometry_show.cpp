@@ -1,7 +1,6 @@
 // halocline geometry show
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -229,23 +228,26 @@ void run_show(Job& job, ShowCommand& command) {
 
 }  // namespace
 
-void add_geometry_show(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("show",
-                                 "Print what a geometry says: beam, distances, angles, coverage, offsets, tilts, "
-                                 "field of view; draw it");
+std::unique_ptr<Command> geometry_show_command() {
+  auto sub = std::make_unique<Command>("show",
+                                       "Print what a geometry says: beam, distances, angles, coverage, offsets, tilts, "
+                                       "field of view; draw it");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ShowCommand>();
-  sub->add_option("geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  sub->add_option("-i,--input", command->projections, "Projections (u, v, view) whose header says the detector")
-      ->type_name("FILE");
-  add_detector_options(*sub, command->detector);
-  add_grid_options(*sub, command->grid);
-  sub->add_flag("--views", command->views, "Also list the nine parameters of every view");
-  sub->add_option("--png", command->png, "Draw source, detector, field of view and volume there")->type_name("FILE");
-  sub->footer(
+  settings.add("geometry", command->geometry, geometry_file_help).positional().required().unit("FILE");
+  settings.add("input", command->projections, "Projections (u, v, view) whose header says the detector")
+      .named("-i,--input")
+      .unit("FILE");
+  add_detector_options(settings, command->detector);
+  add_grid_options(settings, command->grid);
+  settings.add("views", command->views, "Also list the nine parameters of every view");
+  settings.add("png", command->png, "Draw source, detector, field of view and volume there").unit("FILE");
+  sub->footer =
       "Example:\n  halocline geometry show geometry.xml --detector 256,192 --pixel 1.2,1.2 --size 128,128,128 "
       "--spacing "
-      "1.5,1.5,1.5 --png geometry.png");
-  sub->callback([&action, command] { action = [command](Job& job) { run_show(job, *command); }; });
+      "1.5,1.5,1.5 --png geometry.png";
+  sub->run = [command](Job& job) { run_show(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -81,27 +81,33 @@ void run_help(Job& job, CLI::App& app, const HelpCommand& command) {
 
 }  // namespace
 
-void add_help(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("help", "Help of a subcommand, also as manual pages and as completion for shells");
+std::unique_ptr<Command> help_command(CLI::App& app) {
+  auto sub =
+      std::make_unique<Command>("help", "Help of a subcommand, also as manual pages and as completion for shells");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<HelpCommand>();
-  sub->add_option("subcommand", command->path, "The subcommand, as in geometry circular. Default: the whole command")
-      ->type_name("SUBCOMMAND")
-      ->default_str("");
-  auto* as =
-      sub->add_option("--as", command->format,
-                      "man: a manual page; bash, zsh, fish: completion of the whole command; json: all options with "
-                      "their types and defaults; rst: a page of reStructuredText; slicer: a command-line module of 3D "
-                      "Slicer, of a subcommand that makes an image of one. Default: plain text")
-          ->check(CLI::IsMember(help_format_names()));
-  sub->add_option("-o,--output", command->output,
-                  "Write files there instead of printing: of man and rst a page for each subcommand, of slicer a "
-                  "description and a script for each")
-      ->needs(as)
-      ->type_name("FOLDER");
-  sub->footer(
+  settings.add("subcommand", command->path, "The subcommand, as in geometry circular. Default: the whole command")
+      .positional()
+      .unit("SUBCOMMAND")
+      .initial("");
+  settings
+      .add("as", command->format,
+           "man: a manual page; bash, zsh, fish: completion of the whole command; json: all options with "
+           "their types and defaults; rst: a page of reStructuredText; slicer: a command-line module of 3D "
+           "Slicer, of a subcommand that makes an image of one. Default: plain text")
+      .one_of(help_format_names());
+  settings
+      .add("output", command->output,
+           "Write files there instead of printing: of man and rst a page for each subcommand, of slicer a "
+           "description and a script for each")
+      .named("-o,--output")
+      .needs("as")
+      .unit("FOLDER");
+  sub->footer =
       "Example:\n  halocline help geometry circular\n  halocline help --as man fdk | man -l -\n"
-      "  halocline help --as bash -o ~/.local/share/bash-completion/completions");
-  sub->callback([&app, &action, command] { action = [&app, command](Job& job) { run_help(job, app, *command); }; });
+      "  halocline help --as bash -o ~/.local/share/bash-completion/completions";
+  sub->run = [&app, command](Job& job) { run_help(job, app, *command); };
+  return sub;
 }
 
 }  // namespace halocline

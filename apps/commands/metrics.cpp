@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 #include "host/volume/cutout.hpp"
 
@@ -164,24 +163,27 @@ void run_metrics(Job& job, const MetricsCommand& command) {
 
 }  // namespace
 
-void add_metrics(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("metrics", "Measure a volume: noise and contrast in boxes, error against a reference");
+std::unique_ptr<Command> metrics_command() {
+  auto sub =
+      std::make_unique<Command>("metrics", "Measure a volume: noise and contrast in boxes, error against a reference");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<MetricsCommand>();
-  sub->add_option("-i,--input", command->input, "Volume to measure")->required()->type_name("FILE");
-  sub->add_option("--reference", command->reference,
-                  "The truth on the same grid: adds RMSE, PSNR, SSIM and correlation")
-      ->type_name("FILE");
-  sub->add_option("--roi", command->boxes,
-                  "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the "
-                  "first against each "
-                  "other one. Without --reference nothing else is measured, nor read where the format allows that "
-                  "(.mha, .mhd and .raw that are not compressed, series of files). Repeatable")
-      ->type_name("X0,Y0,Z0,X1,Y1,Z1");
-  sub->add_flag("--json", command->json, "Print JSON; what is not defined is null");
-  sub->footer(
+  settings.add("input", command->input, "Volume to measure").named("-i,--input").required().unit("FILE");
+  settings.add("reference", command->reference, "The truth on the same grid: adds RMSE, PSNR, SSIM and correlation")
+      .unit("FILE");
+  settings
+      .add("roi", command->boxes,
+           "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the "
+           "first against each "
+           "other one. Without --reference nothing else is measured, nor read where the format allows that "
+           "(.mha, .mhd and .raw that are not compressed, series of files). Repeatable")
+      .unit("X0,Y0,Z0,X1,Y1,Z1");
+  settings.add("json", command->json, "Print JSON; what is not defined is null");
+  sub->footer =
       "Example:\n  halocline metrics -i volume.mha --reference phantom.mha --roi 50,50,50,60,60,60 --roi "
-      "70,50,50,80,60,60");
-  sub->callback([&action, command] { action = [command](Job& job) { run_metrics(job, *command); }; });
+      "70,50,50,80,60,60";
+  sub->run = [command](Job& job) { run_metrics(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
-#include <charconv>
-#include <limits>
 #include <memory>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/projection_options.hpp"
 
 namespace halocline {
@@ -24,20 +21,6 @@ struct NoiseCommand {
   double photons = 0, electronic = 0;
   std::uint64_t seed = 1;
 };
-
-// Not through a double, which has 53 of them.
-CLI::Validator whole_number_of_64_bits() {
-  return CLI::Validator(
-      [](std::string& text) {
-        std::uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size()
-                   ? std::string()
-                   : fmt::format("'{}' was given, expected a whole number from 0 to {}", text,
-                                 std::numeric_limits<std::uint64_t>::max());
-      },
-      "");
-}
 
 void run_noise(Job& job, const NoiseCommand& command) {
   const ImageInfo info = job.input_image("-i", command.input);
@@ -66,29 +49,31 @@ void run_noise(Job& job, const NoiseCommand& command) {
 
 }  // namespace
 
-void add_noise(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("noise", "Add quantum and electronic noise to line integrals");
+std::unique_ptr<Command> noise_command() {
+  auto sub = std::make_unique<Command>("noise", "Add quantum and electronic noise to line integrals");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<NoiseCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("--photons", command->photons, "Mean photons a pixel of the unattenuated beam")
-      ->check(positive_number())
-      ->required()
-      ->type_name("I0")
-      ->default_str("");
-  sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
-      ->check(not_negative())
-      ->type_name("S");
-  sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")
-      ->check(whole_number_of_64_bits())
-      ->type_name("N");
-  add_pixel_options(*sub, command->detector);
-  sub->add_option("-o,--output", command->output, std::string("Noisy projections to write") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_noise(job, *command); }; });
+  settings.add("input", command->input, "Projections (u, v, view): line integrals")
+      .named("-i,--input")
+      .required()
+      .unit("FILE");
+  settings.add("photons", command->photons, "Mean photons a pixel of the unattenuated beam")
+      .positive()
+      .required()
+      .unit("I0")
+      .initial("");
+  settings.add("electronic", command->electronic, "Standard deviation of the electronic noise, photons")
+      .not_negative()
+      .unit("S");
+  settings.add("seed", command->seed, "Seed of the random numbers; the same seed gives the same noise").unit("N");
+  add_pixel_options(settings, command->detector);
+  settings.add("output", command->output, std::string("Noisy projections to write") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer = "Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha";
+  sub->run = [command](Job& job) { run_noise(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 
@@ -63,23 +62,28 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
 
 }  // namespace
 
-void add_noise_map(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("noise-map", "Noise variance of a volume, for denoise --weights");
+std::unique_ptr<Command> noise_map_command() {
+  auto sub = std::make_unique<Command>("noise-map", "Noise variance of a volume, for denoise --weights");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<NoiseMapCommand>();
-  sub->add_option("-i,--input", command->input,
-                  "Noisy volume, where there is nothing else: local and robust, but less reliable, because texture as "
-                  "fine as the voxels passes for noise")
-      ->type_name("FILE");
-  sub->add_option("--halves", command->halves,
-                  "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: the variance of "
-                  "their mean, smoothed over some 12 voxels")
-      ->type_name("A,B");
-  sub->add_option("-o,--output", command->output,
-                  std::string("Variances to write, squared grey values") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer("Example:\n  halocline noise-map --halves odd.mha,even.mha -o variance.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_noise_map(job, *command); }; });
+  settings
+      .add("input", command->input,
+           "Noisy volume, where there is nothing else: local and robust, but less reliable, because texture as "
+           "fine as the voxels passes for noise")
+      .named("-i,--input")
+      .unit("FILE");
+  settings
+      .add("halves", command->halves,
+           "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: the variance of "
+           "their mean, smoothed over some 12 voxels")
+      .unit("A,B");
+  settings.add("output", command->output, std::string("Variances to write, squared grey values") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer = "Example:\n  halocline noise-map --halves odd.mha,even.mha -o variance.mha";
+  sub->run = [command](Job& job) { run_noise_map(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -1,15 +1,14 @@
 // halocline phantom
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/grid_options.hpp"
 
 namespace halocline {
@@ -51,28 +50,29 @@ void run_phantom(Job& job, const PhantomCommand& command) {
 
 }  // namespace
 
-void add_phantom(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("phantom", "Make a volume of a known object");
+std::unique_ptr<Command> phantom_command() {
+  auto sub = std::make_unique<Command>("phantom", "Make a volume of a known object");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<PhantomCommand>();
-  sub->add_option("--type", command->type, "Which object")->check(CLI::IsMember(phantom_names()))->required();
-  add_grid_options(*sub, command->grid);
-  sub->add_option("--phantom-size", command->width,
-                  "Full width of the object, mm. Default: the volume's smallest extent")
-      ->check(positive_number())
-      ->type_name("MM");
-  sub->add_option("--mu", command->mu, "Attenuation of the object's value 1, 1/mm")
-      ->check(positive_number())
-      ->type_name("MU");
-  sub->add_option("--supersampling", command->supersampling,
-                  "Points along each axis of a voxel whose mean it gets; 1: its centre")
-      ->check(whole_number_from(1, 16))
-      ->type_name("N");
-  sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer(
-      "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_phantom(job, *command); }; });
+  settings.add("type", command->type, "Which object").one_of(phantom_names()).required();
+  add_grid_options(settings, command->grid);
+  settings.add("phantom-size", command->width, "Full width of the object, mm. Default: the volume's smallest extent")
+      .positive()
+      .unit("MM");
+  settings.add("mu", command->mu, "Attenuation of the object's value 1, 1/mm").positive().unit("MU");
+  settings
+      .add("supersampling", command->supersampling,
+           "Points along each axis of a voxel whose mean it gets; 1: its centre")
+      .whole_from(1, 16)
+      .unit("N");
+  settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer =
+      "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha";
+  sub->run = [command](Job& job) { run_phantom(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,12 +10,12 @@
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/fdk/fdk.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/machine_file.hpp"
 #include "host/system/error.hpp"
@@ -253,49 +252,49 @@ void run_plan(Job& job, const PlanCommand& command) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("plan", "Predict slabs, memory and time of a job, also on machines that are not here");
+std::unique_ptr<Command> plan_command() {
+  auto sub =
+      std::make_unique<Command>("plan", "Predict slabs, memory and time of a job, also on machines that are not here");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<PlanCommand>();
-  sub->add_option(
-         "--machine", command->machine,
-         "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
-         "laptop, cluster-node). Default: the devices here, as --device chooses them")
-      ->type_name("FILE|NAME");
-  sub->add_option("--method", command->method, fmt::format("One of {}", fmt::join(methods(), ", ")))
-      ->required()
-      ->default_str("");
-  sub->add_option("--size", command->size, "Voxels: N for a cube, or NX,NY,NZ")
-      ->required()
-      ->default_str("")
-      ->type_name("N|NX,NY,NZ");
-  sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
-      ->check(whole_number_from(1))
-      ->type_name("N");
-  sub->add_option("--gap", command->gap,
-                  "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may be streamed beside "
-                  "the kernels. Default: 0.001")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("G");
-  sub->add_option("--stages", command->stages, "pdu, spdu: as for denoise")->type_name("N");
-  sub->add_option("--duals", command->duals, "pdu, spdu: as for denoise")->check(CLI::IsMember(dual_names()));
-  sub->add_option("--views", command->views, "Of a full circle. Default: as many as the volume is wide")
-      ->check(whole_number_from(1))
-      ->default_str("")
-      ->type_name("N");
-  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes,
-           "Detector pixels. Default: as many as the volume has voxels across and along the axis");
-  sub->add_option("--interpolation", command->interpolation, "fdk, project, backproject: as there. Default: exact")
-      ->check(CLI::IsMember({"exact", "hardware", "half"}));
-  sub->add_option("--device-count", command->counts,
-                  "Comma list: a table with the first N devices for each N, and how they scale. Default: all devices, "
-                  "and the whole plan")
-      ->type_name("LIST");
-  sub->add_flag("--json", command->json, "Print JSON");
-  sub->footer(
+  settings
+      .add("machine", command->machine,
+           "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
+           "laptop, cluster-node). Default: the devices here, as --device chooses them")
+      .unit("FILE|NAME");
+  settings.add("method", command->method, fmt::format("One of {}", fmt::join(methods(), ", "))).required().initial("");
+  settings.add("size", command->size, "Voxels: N for a cube, or NX,NY,NZ").required().initial("").unit("N|NX,NY,NZ");
+  settings.add("iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
+      .whole_from(1)
+      .unit("N");
+  settings
+      .add("gap", command->gap,
+           "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may be streamed beside "
+           "the kernels. Default: 0.001")
+      .between(0.0, 1.0)
+      .unit("G");
+  settings.add("stages", command->stages, "pdu, spdu: as for denoise").unit("N");
+  settings.add("duals", command->duals, "pdu, spdu: as for denoise").one_of(dual_names());
+  settings.add("views", command->views, "Of a full circle. Default: as many as the volume is wide")
+      .whole_from(1)
+      .initial("")
+      .unit("N");
+  settings.add_list("detector", command->detector, "NU,NV", Numbers::sizes,
+                    "Detector pixels. Default: as many as the volume has voxels across and along the axis");
+  settings.add("interpolation", command->interpolation, "fdk, project, backproject: as there. Default: exact")
+      .one_of({"exact", "hardware", "half"});
+  settings
+      .add("device-count", command->counts,
+           "Comma list: a table with the first N devices for each N, and how they scale. Default: all devices, "
+           "and the whole plan")
+      .unit("LIST");
+  settings.add("json", command->json, "Print JSON");
+  sub->footer =
       "Nothing is computed. Times are those of the cost model, from inputs in host memory to the result there, with "
       "kernels compiled.\nExample:\n  halocline plan --machine h200x8 --method pdu --size 2048 "
-      "--device-count 1,2,4,8");
-  sub->callback([&action, command] { action = [command](Job& job) { run_plan(job, *command); }; });
+      "--device-count 1,2,4,8";
+  sub->run = [command](Job& job) { run_plan(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

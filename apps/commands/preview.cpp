@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -66,31 +65,34 @@ void run_preview(Job& job, PreviewCommand& command) {
 
 }  // namespace
 
-void add_preview(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("preview", "Picture of a slice (PNG)");
+std::unique_ptr<Command> preview_command() {
+  auto sub = std::make_unique<Command>("preview", "Picture of a slice (PNG)");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<PreviewCommand>();
-  sub->add_option("-i,--input", command->inputs,
-                  "Volume or projections; several are shown side by side, with the grey values of the first")
-      ->required()
-      ->type_name("FILE");
-  auto* axis = sub->add_option("--axis", command->axis, "Index axis of the file across which to cut")
-                   ->check(CLI::IsMember({"x", "y", "z"}));
-  auto* slice =
-      sub->add_option(
-             "--slice", command->preview.slice,
-             "Which slice, from 0: nothing but it is read of .mha, .mhd and .raw that are not compressed and of "
-             "series of files. Default: the middle one")
-          ->check(whole_number_from(0))
-          ->type_name("N");
-  add_list(*sub, "--window", command->preview.window, "LO,HI", Numbers::any,
-           "Values shown as black and white. Default: the 0.5 and 99.5 percentiles of the volume, with --slice of that "
-           "slice");
-  sub->add_flag("--montage", command->preview.montage, "The three middle slices side by side")
-      ->excludes(axis)
-      ->excludes(slice);
-  sub->add_option("-o,--output", command->output, "Picture to write (.png)")->required()->type_name("FILE");
-  sub->footer("Example:\n  halocline preview -i volume.mha --axis z --slice 64 --window 0,0.04 -o slice.png");
-  sub->callback([&action, command] { action = [command](Job& job) { run_preview(job, *command); }; });
+  settings
+      .add("input", command->inputs,
+           "Volume or projections; several are shown side by side, with the grey values of the first")
+      .named("-i,--input")
+      .required()
+      .unit("FILE");
+  settings.add("axis", command->axis, "Index axis of the file across which to cut").one_of({"x", "y", "z"});
+  settings
+      .add("slice", command->preview.slice,
+           "Which slice, from 0: nothing but it is read of .mha, .mhd and .raw that are not compressed and of "
+           "series of files. Default: the middle one")
+      .whole_from(0)
+      .unit("N");
+  settings.add_list(
+      "window", command->preview.window, "LO,HI", Numbers::any,
+      "Values shown as black and white. Default: the 0.5 and 99.5 percentiles of the volume, with --slice of that "
+      "slice");
+  settings.add("montage", command->preview.montage, "The three middle slices side by side")
+      .excludes("axis")
+      .excludes("slice");
+  settings.add("output", command->output, "Picture to write (.png)").named("-o,--output").required().unit("FILE");
+  sub->footer = "Example:\n  halocline preview -i volume.mha --axis z --slice 64 --window 0,0.04 -o slice.png";
+  sub->run = [command](Job& job) { run_preview(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
 
 #include "algorithms/jobs/project_settings.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
@@ -16,10 +16,8 @@
 #include "apps/images/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
-#include "apps/options/setting_options.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -28,9 +26,6 @@ namespace halocline {
 namespace {
 
 struct ProjectCommand : ProjectSettings {
-  ProjectCommand() { add_project_settings(settings, *this); }
-
-  Settings settings;
   std::string input, phantom, geometry, output;
   std::optional<double> phantom_width;
   double mu = 0.02;
@@ -123,39 +118,42 @@ void run_project(Job& job, const ProjectCommand& command) {
 
 }  // namespace
 
-void add_project(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("project", "Line integrals of a volume (by a projector) or of a phantom (exact)");
+std::unique_ptr<Command> project_command() {
+  auto sub =
+      std::make_unique<Command>("project", "Line integrals of a volume (by a projector) or of a phantom (exact)");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ProjectCommand>();
-  sub->add_option("-i,--input", command->input, "Volume of attenuations, 1/mm")->type_name("FILE");
-  auto* phantom = sub->add_option("--phantom", command->phantom, "Project this phantom exactly, instead of -i")
-                      ->check(CLI::IsMember(phantom_names()));
-  sub->add_option("--phantom-size", command->phantom_width, "Full width of the phantom, mm; required with --phantom")
-      ->check(positive_number())
-      ->type_name("MM")
-      ->needs(phantom);
-  sub->add_option("--mu", command->mu, "Attenuation of the phantom's value 1, 1/mm")
-      ->check(positive_number())
-      ->type_name("MU")
-      ->needs(phantom);
-  for (auto* option : add_settings(*sub, command->settings)) option->excludes(phantom);
-  sub->add_option("-g,--geometry", command->geometry,
-                  std::string(geometry_file_help) +
-                      ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "
-                      "parallel beam through all of it; of --phantom, they are whole lines")
-      ->required()
-      ->type_name("FILE");
-  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
-      ->required();
-  add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();
-  add_list(*sub, "--detector-origin", command->origin, "U,V", Numbers::any,
-           "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
-  sub->add_option("-o,--output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
-      ->required()
-      ->type_name("FILE");
-  sub->footer(
+  settings.add("input", command->input, "Volume of attenuations, 1/mm").named("-i,--input").unit("FILE");
+  settings.add("phantom", command->phantom, "Project this phantom exactly, instead of -i").one_of(phantom_names());
+  settings.add("phantom-size", command->phantom_width, "Full width of the phantom, mm; required with --phantom")
+      .positive()
+      .unit("MM")
+      .needs("phantom");
+  settings.add("mu", command->mu, "Attenuation of the phantom's value 1, 1/mm").positive().unit("MU").needs("phantom");
+  add_project_settings(settings, *command);
+  for (const char* name : {"projector", "rays", "interpolation"}) settings.find(name)->excludes("phantom");
+  settings
+      .add("geometry", command->geometry,
+           std::string(geometry_file_help) +
+               ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "
+               "parallel beam through all of it; of --phantom, they are whole lines")
+      .named("-g,--geometry")
+      .required()
+      .unit("FILE");
+  settings.add_list("detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
+      .required();
+  settings.add_list("pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm").required();
+  settings.add_list("detector-origin", command->origin, "U,V", Numbers::any,
+                    "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
+  settings.add("output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("FILE");
+  sub->footer =
       "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
-      "projections.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_project(job, *command); }; });
+      "projections.mha";
+  sub->run = [command](Job& job) { run_project(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

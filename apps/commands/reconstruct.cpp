@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -142,20 +141,20 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
 
 }  // namespace
 
-void add_reconstruct(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("reconstruct", "Iterative reconstruction of a volume from its line integrals");
+std::unique_ptr<Command> reconstruct_command() {
+  auto sub = std::make_unique<Command>("reconstruct", "Iterative reconstruction of a volume from its line integrals");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ReconstructCommand>();
-  add_reconstruct_options(*sub, *command);
-  sub->footer(
+  add_reconstruct_options(settings, *command);
+  sub->footer =
       "Example:\n  halocline reconstruct -i projections.mha --geometry geometry.xml --photons 2e4 --lambda 600 "
       "--size 128,128,128 --spacing 1.5,1.5,1.5 -o volume.mha\n  halocline reconstruct -i projections.mha --geometry "
-      "geometry.xml --method cgls --iterations 12 -o volume.mha");
-  sub->callback([&action, command] {
-    action = [command](Job& job) {
-      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
-      run_reconstruct(job, *command);
-    };
-  });
+      "geometry.xml --method cgls --iterations 12 -o volume.mha";
+  sub->run = [command](Job& job) {
+    take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+    run_reconstruct(job, *command);
+  };
+  return sub;
 }
 
 }  // namespace halocline

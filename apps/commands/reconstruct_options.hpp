@@ -8,16 +8,9 @@
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 struct ReconstructCommand : ReconstructSettings {
-  ReconstructCommand() { add_reconstruct_settings(settings, *this, counts_arguments.options); }
-
-  Settings settings;
   std::string input, geometry, output, reference, weights, gap_map, plot;  // paths; empty: none
   ProjectionOptions projections;
   CountsArguments counts_arguments;
@@ -37,7 +30,7 @@ struct ReconstructCommand : ReconstructSettings {
   bool may_be_weighted() const;
 };
 
-void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command);
+void add_reconstruct_options(Settings& settings, ReconstructCommand& command);
 /// Puts options into the parameters; InputError where they contradict each other.
 void take_reconstruct_options(ReconstructCommand& command);
 

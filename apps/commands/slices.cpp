@@ -1,19 +1,17 @@
 // halocline slices
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <numeric>
 
 #include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/commands/slices_work.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/output_type.hpp"
-#include "apps/options/setting_options.hpp"
 
 namespace halocline {
 namespace {
@@ -59,77 +57,91 @@ void run_slices(Job& job, const SlicesCommand& command) {
   }
 }
 
-void add_window_options(CLI::App& sub, const std::shared_ptr<SlicesCommand>& command) {
+void add_window_options(Settings& settings, const std::shared_ptr<SlicesCommand>& command) {
   const std::string scan = "Windows that move along the scan";
-  sub.add_option("--views", command->views,
-                 "Reconstruct from so many views at a time. Default: all. Windows that move must be full circles "
-                 "(parallel beam: half circles)")
-      ->check(whole_number_from(1))
-      ->type_name("N")
-      ->group(scan);
-  sub.add_option("--step", command->step,
-                 "Once so many new views are there, let them take the place of the oldest and reconstruct again. "
-                 "Default: as many as --views")
-      ->check(whole_number_from(1))
-      ->type_name("M")
-      ->group(scan);
-  auto* follow = sub.add_flag("--follow", command->follow,
-                              "Work while the scan goes on: wait for its files, one view each, and write the slices "
-                              "anew for each window. Takes --size and --spacing, or --like. See below")
-                     ->group(scan);
-  sub.add_option("--wait", command->wait,
-                 "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
-      ->check(positive_number())
-      ->needs(follow)
-      ->type_name("SECONDS")
-      ->group(scan);
+  settings
+      .add("views", command->views,
+           "Reconstruct from so many views at a time. Default: all. Windows that move must be full circles "
+           "(parallel beam: half circles)")
+      .whole_from(1)
+      .unit("N")
+      .group(scan);
+  settings
+      .add("step", command->step,
+           "Once so many new views are there, let them take the place of the oldest and reconstruct again. "
+           "Default: as many as --views")
+      .whole_from(1)
+      .unit("M")
+      .group(scan);
+  settings
+      .add("follow", command->follow,
+           "Work while the scan goes on: wait for its files, one view each, and write the slices "
+           "anew for each window. Takes --size and --spacing, or --like. See below")
+      .group(scan);
+  settings
+      .add("wait", command->wait,
+           "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
+      .positive()
+      .needs("follow")
+      .unit("SECONDS")
+      .group(scan);
 }
 
 }  // namespace
 
-void add_slices(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand(
+std::unique_ptr<Command> slices_command() {
+  auto sub = std::make_unique<Command>(
       "slices", "Reconstruct a few slices by filtered back-projection, again and again as a scan goes on (quasi-3D)");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<SlicesCommand>();
-  sub->add_option(
-         "-i,--input", command->input,
-         "Projections (u, v, view): line integrals, or with --counts counts. With --follow a series, one file a view")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  add_detector_options(*sub, command->projections);
-  add_grid_options(*sub, command->grid, true);
+  settings
+      .add("input", command->input,
+           "Projections (u, v, view): line integrals, or with --counts counts. With --follow a series, one file a view")
+      .named("-i,--input")
+      .required()
+      .unit("FILE");
+  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_detector_options(settings, command->projections);
+  add_grid_options(settings, command->grid, true);
   const std::string slices = "Slices through that volume";
-  auto* plane = sub->add_option("--plane", command->planes,
-                                "Comma list of axial (across k, the rotation axis), coronal (across j) and sagittal "
-                                "(across i); their pixels lie as the voxels do")
-                    ->type_name("LIST")
-                    ->group(slices);
-  add_list(*sub, "--normal", command->normal, "X,Y,Z", Numbers::any,
-           "One oblique slice instead, perpendicular to this direction in the world; its square pixels are as wide as "
-           "the narrowest voxel and cover the volume")
-      ->excludes(plane)
-      ->group(slices);
-  add_list(*sub, "--position", command->position, "X,Y,Z", Numbers::any,
-           "World position in mm that all slices go through. Default: the middle of the volume, which lies between two "
-           "voxels where their number is even")
-      ->group(slices);
-  add_window_options(*sub, command);
-  add_settings(*sub, command->settings);
-  add_counts_files(*sub, command->counts_arguments);
-  add_variance_option(
-      *sub, command->noise,
+  settings
+      .add("plane", command->planes,
+           "Comma list of axial (across k, the rotation axis), coronal (across j) and sagittal "
+           "(across i); their pixels lie as the voxels do")
+      .unit("LIST")
+      .group(slices);
+  settings
+      .add_list(
+          "normal", command->normal, "X,Y,Z", Numbers::any,
+          "One oblique slice instead, perpendicular to this direction in the world; its square pixels are as wide as "
+          "the narrowest voxel and cover the volume")
+      .excludes("plane")
+      .group(slices);
+  settings
+      .add_list(
+          "position", command->position, "X,Y,Z", Numbers::any,
+          "World position in mm that all slices go through. Default: the middle of the volume, which lies between two "
+          "voxels where their number is even")
+      .group(slices);
+  add_window_options(settings, command);
+  add_filter_settings(settings, command->filter, false);
+  add_counts_flag(settings, command->counts, command->counts_arguments.options);
+  add_noise_settings(settings, command->noise);
+  add_counts_files(settings, command->counts_arguments);
+  add_variance_option(settings, command->noise,
       "Also write the variance of each slice's pixels, 1/mm^2, or HU^2, in files as for -o; all is then "
       "filtered twice",
       "A,B,C");
-  sub->add_option("-o,--output", command->outputs,
-                  std::string("An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of "
-                              "--plane, with commas between; each window gives a layer") +
-                      slice_files_help)
-      ->required()
-      ->type_name("A,B,C");
-  add_water_option(*sub, command->water);
-  sub->footer(
+  settings
+      .add("output", command->outputs,
+           std::string("An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of "
+                       "--plane, with commas between; each window gives a layer") +
+               slice_files_help)
+      .named("-o,--output")
+      .required()
+      .unit("A,B,C");
+  add_water_option(settings, command->water);
+  sub->footer =
       "Projections are uploaded and filtered once and stay on the device; all slices share them. A slice on a plane of "
       "the volume's voxels has the\nbits that fdk would give them (exact interpolation).\nExample:\n  halocline slices "
       "-i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 --views 360 --step 30 -o "
@@ -148,13 +160,12 @@ void add_slices(CLI::App& app, Action& action) {
       "window shows, so the bits are the same without rings and with --bad-pixels, or if later views\nshow no others; "
       "--air is looked at in every view.\n  "
       "halocline slices --follow -i 'scan/p_%04d.tif' --pixel 0.2,0.2 --geometry geometry.xml --size 512,512,512 "
-      "--spacing 0.1,0.1,0.1 --views 720\n      --step 36 -o axial.mha,coronal.mha,sagittal.mha");
-  sub->callback([&action, command] {
-    action = [command](Job& job) {
-      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
-      run_slices(job, *command);
-    };
-  });
+      "--spacing 0.1,0.1,0.1 --views 720\n      --step 36 -o axial.mha,coronal.mha,sagittal.mha";
+  sub->run = [command](Job& job) {
+    take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+    run_slices(job, *command);
+  };
+  return sub;
 }
 
 }  // namespace halocline

@@ -95,12 +95,6 @@ SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo
   return work;
 }
 
-SlicesCommand::SlicesCommand() {
-  add_filter_settings(settings, filter, false);
-  add_counts_flag(settings, counts, counts_arguments.options);
-  add_noise_settings(settings, noise);
-}
-
 std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views) {
   const std::size_t window = command.views.value_or(views);
   return windows_of(views, window, command.step.value_or(window));

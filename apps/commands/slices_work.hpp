@@ -18,9 +18,6 @@
 namespace halocline {
 
 struct SlicesCommand {
-  SlicesCommand();
-
-  Settings settings;
   std::string input, geometry, planes = "axial,coronal,sagittal", outputs;
   ProjectionOptions projections;  // but for the views
   GridOptions grid;

@@ -1,10 +1,13 @@
-// One function a subcommand: it adds the subcommand's options to the parser and, when they are parsed, leaves in
-// `action` what is to be done.
+// The subcommands: of each its settings and what it does.
 #pragma once
 
 #include <functional>
-#include <span>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "algorithms/jobs/settings.hpp"
 
 namespace CLI {
 class App;
@@ -15,34 +18,42 @@ namespace halocline {
 class Job;
 using Action = std::function<void(Job&)>;
 
-void add_devices(CLI::App& app, Action& action);
-void add_phantom(CLI::App& app, Action& action);
-void add_geometry(CLI::App& app, Action& action);
-void add_project(CLI::App& app, Action& action);
-void add_backproject(CLI::App& app, Action& action);
-void add_noise(CLI::App& app, Action& action);
-void add_counts(CLI::App& app, Action& action);
-void add_fdk(CLI::App& app, Action& action);
-void add_reconstruct(CLI::App& app, Action& action);
-void add_slices(CLI::App& app, Action& action);
-void add_noise_map(CLI::App& app, Action& action);
-void add_denoise(CLI::App& app, Action& action);
-void add_metrics(CLI::App& app, Action& action);
-void add_preview(CLI::App& app, Action& action);
-void add_view(CLI::App& app, Action& action);
-void add_bench(CLI::App& app, Action& action);
-void add_tune(CLI::App& app, Action& action);
-void add_plan(CLI::App& app, Action& action);
-void add_help(CLI::App& app, Action& action);
+struct Command {
+  Command(std::string with_name, std::string with_about) : name(std::move(with_name)), about(std::move(with_about)) {}
+
+  std::string name, about, footer;
+  Settings settings;
+  Action run;
+  std::vector<std::unique_ptr<Command>> subcommands;  ///< one of which is to be chosen; then there is no `run`
+};
+
+std::unique_ptr<Command> devices_command();
+std::unique_ptr<Command> phantom_command();
+std::unique_ptr<Command> geometry_command();
+std::unique_ptr<Command> project_command();
+std::unique_ptr<Command> backproject_command();
+std::unique_ptr<Command> noise_command();
+std::unique_ptr<Command> counts_command();
+std::unique_ptr<Command> fdk_command();
+std::unique_ptr<Command> reconstruct_command();
+std::unique_ptr<Command> slices_command();
+std::unique_ptr<Command> noise_map_command();
+std::unique_ptr<Command> denoise_command();
+std::unique_ptr<Command> metrics_command();
+std::unique_ptr<Command> preview_command();
+std::unique_ptr<Command> view_command();
+std::unique_ptr<Command> bench_command();
+std::unique_ptr<Command> tune_command();
+std::unique_ptr<Command> plan_command();
+/// app: the whole command.
+std::unique_ptr<Command> help_command(CLI::App& app);
 
 /// Does it and finishes the job, also where it throws.
 void carry_out(const Action& action, Job& job);
 
-struct Subcommand {
-  std::string_view name;
-  void (*add)(CLI::App& app, Action& action);
-};
-/// All of them, in the order in which help lists them.
-std::span<const Subcommand> subcommands();
+/// All but help, in the order in which help lists them.
+std::vector<std::unique_ptr<Command>> make_commands();
+/// One of these. Throws InputError if there is none of that name.
+std::unique_ptr<Command> make_command(std::string_view name);
 
 }  // namespace halocline

@@ -4,17 +4,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "algorithms/calibration/denoise_loop.hpp"
-#include "apps/commands/subcommands.hpp"
+#include "algorithms/jobs/setting_values.hpp"
+#include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -95,28 +94,29 @@ void run(Job& job, const TuneCommand& command) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("tune", "Measure what is fastest on a device, and use that from now on");
+std::unique_ptr<Command> tune_command() {
+  auto sub = std::make_unique<Command>("tune", "Measure what is fastest on a device, and use that from now on");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<TuneCommand>();
-  sub->add_option("--class", command->options.classes,
-                  "Comma list of kinds of work: pdu, spdu, fdk, project. Default: all")
-      ->delimiter(',')
-      ->type_name("LIST")
-      ->default_str("");
-  sub->add_option(
-         "--seconds", command->options.seconds,
-         "About how long to measure, for each device: what would not fit is left out. Kernels are compiled to the "
-         "end all the same, which may take seconds more the first time")
-      ->check(positive_number())
-      ->type_name("S");
-  sub->add_option("--size", command->options.size,
-                  "Voxels along each edge of the test volumes. Default: 320 on GPUs, 96 on CPUs")
-      ->check(whole_number_from(8))
-      ->type_name("N")
-      ->default_str("");
-  auto* forget = sub->add_flag("--forget", command->forget, "Go back to the defaults instead");
-  sub->add_flag("--json", command->json, "Print JSON")->excludes(forget);
-  sub->footer(
+  settings
+      .add("class", SettingKind::text, "Comma list of kinds of work: pdu, spdu, fdk, project. Default: all",
+           [command](const std::vector<std::string>& words) { command->options.classes = words_of(words.front()); })
+      .unit("LIST");
+  settings
+      .add("seconds", command->options.seconds,
+           "About how long to measure, for each device: what would not fit is left out. Kernels are compiled to the "
+           "end all the same, which may take seconds more the first time")
+      .positive()
+      .unit("S");
+  settings
+      .add("size", command->options.size,
+           "Voxels along each edge of the test volumes. Default: 320 on GPUs, 96 on CPUs")
+      .whole_from(8)
+      .unit("N")
+      .initial("");
+  settings.add("forget", command->forget, "Go back to the defaults instead");
+  settings.add("json", command->json, "Print JSON").excludes("forget");
+  sub->footer =
       "Shapes of work-groups, and how many iterations a pass pdu and spdu make. No result depends on them: the bits "
       "are the\n"
       "same. What was found is kept beside the compiled kernels, by device, driver and version; the default stays "
@@ -124,8 +124,9 @@ void add_tune(CLI::App& app, Action& action) {
       "nothing is clearly faster. The first run on a GPU for which no defaults were measured does the same for two "
       "seconds,\n"
       "unless --no-tune is given.\n"
-      "Example:\n  halocline tune --device gpu --seconds 60");
-  sub->callback([&action, command] { action = [command](Job& job) { run(job, *command); }; });
+      "Example:\n  halocline tune --device gpu --seconds 60";
+  sub->run = [command](Job& job) { run(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

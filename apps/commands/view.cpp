@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -118,18 +117,23 @@ void run_view(Job& job, const ViewCommand& command) {
 
 }  // namespace
 
-void add_view(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("view", "Look through images in a web browser");
+std::unique_ptr<Command> view_command() {
+  auto sub = std::make_unique<Command>("view", "Look through images in a web browser");
+  Settings& settings = sub->settings;
   auto command = std::make_shared<ViewCommand>();
-  sub->add_option("images", command->inputs, "Volumes or projections, four at most; those on one grid are compared")
-      ->required()
-      ->type_name("FILE");
-  sub->add_flag("--projections", command->projections, "The images are projections (u, v, view): name their axes so");
-  sub->add_option("-o,--output", command->output,
-                  "Write the page there (.html) and open no browser. Default: to a temporary folder, and open it")
-      ->type_name("FILE");
-  sub->footer("Example:\n  halocline view volume.mha denoised.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_view(job, *command); }; });
+  settings.add("images", command->inputs, "Volumes or projections, four at most; those on one grid are compared")
+      .positional()
+      .required()
+      .unit("FILE");
+  settings.add("projections", command->projections, "The images are projections (u, v, view): name their axes so");
+  settings
+      .add("output", command->output,
+           "Write the page there (.html) and open no browser. Default: to a temporary folder, and open it")
+      .named("-o,--output")
+      .unit("FILE");
+  sub->footer = "Example:\n  halocline view volume.mha denoised.mha";
+  sub->run = [command](Job& job) { run_view(job, *command); };
+  return sub;
 }
 
 }  // namespace halocline

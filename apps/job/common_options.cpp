@@ -2,83 +2,86 @@
 
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/job/log_sink.hpp"
-#include "apps/job/validators.hpp"
 
 namespace halocline {
 
-void add_common_options(CLI::App& app, CommonOptions& options) {
+void add_common_options(Settings& settings, CommonOptions& options) {
   const char* devices = "Devices";
-  app.add_option("--device", options.devices.device,
-                 "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). "
-                 "Default: the "
-                 "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
-      ->type_name("LIST")
-      ->group(devices);
-  app.add_option("--sub-devices", options.devices.sub_devices, "Split the one chosen CPU device into N (tests, NUMA)")
-      ->check(whole_number_from(1))
-      ->type_name("N")
-      ->default_str("")
-      ->group(devices);
-  app.add_option_function<std::string>(
-         "--device-memory",
-         [&options](const std::string& text) { options.devices.device_memory = parse_bytes("--device-memory", text); },
-         "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what "
-         "it has")
-      ->type_name("BYTES")
-      ->group(devices);
-  app.add_flag(
-         "--no-tune", options.no_tune,
-         "Use the defaults: nothing that 'halocline tune' found, and no two seconds of it on the first run on a GPU "
-         "that nobody has measured")
-      ->group(devices);
-  app.add_option_function<std::string>(
-         "--host-memory",
-         [&options](const std::string& text) { options.host_memory = parse_bytes("--host-memory", text); },
-         "Host memory that a job may take, as for --device-memory: one that would need more is refused before it "
-         "begins. Default: what the computer has")
-      ->type_name("BYTES")
-      ->group(devices);
-  app.add_option("--scratch", options.scratch,
-                 "Let whole volumes and the state of streamed slabs lie in files of this folder instead of "
-                 "host memory, for volumes that are too large for it. Fast disks help; nothing is left there")
-      ->check(not_empty("a folder"))
-      ->type_name("FOLDER")
-      ->group(devices);
+  settings
+      .add("device", options.devices.device,
+           "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). "
+           "Default: the "
+           "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
+      .unit("LIST")
+      .group(devices);
+  settings.add("sub-devices", options.devices.sub_devices, "Split the one chosen CPU device into N (tests, NUMA)")
+      .whole_from(1)
+      .unit("N")
+      .initial("")
+      .group(devices);
+  settings
+      .add_bytes(
+          "device-memory", options.devices.device_memory,
+          "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what "
+          "it has")
+      .unit("BYTES")
+      .group(devices);
+  settings
+      .add("no-tune", options.no_tune,
+           "Use the defaults: nothing that 'halocline tune' found, and no two seconds of it on the first run on a GPU "
+           "that nobody has measured")
+      .group(devices);
+  settings
+      .add_bytes(
+          "host-memory", options.host_memory,
+          "Host memory that a job may take, as for --device-memory: one that would need more is refused before it "
+          "begins. Default: what the computer has")
+      .unit("BYTES")
+      .group(devices);
+  settings
+      .add("scratch", options.scratch,
+           "Let whole volumes and the state of streamed slabs lie in files of this folder instead of "
+           "host memory, for volumes that are too large for it. Fast disks help; nothing is left there")
+      .not_empty("a folder")
+      .unit("FOLDER")
+      .group(devices);
   const char* output = "What is told";
-  app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
-  app.add_option("--trace", options.trace,
-                 "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
-      ->type_name("FILE")
-      ->group(output);
-  app.add_option("--report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
-      ->type_name("FILE")
-      ->group(output);
-  app.add_option("--html", options.html,
-                 "Write a page there to look through the images of the job in a browser, with its report (HTML, one "
-                 "file). For commands that make images")
-      ->type_name("FILE")
-      ->group(output);
-  app.add_option("--html-size", options.html_size,
-                 "Most voxels along an axis in the page; larger volumes are shown as means over boxes of voxels. The "
-                 "page has 5 MB at most")
-      ->check(whole_number_from(1, 2048))
-      ->type_name("N")
-      ->group(output);
-  app.add_flag("--quiet", options.quiet,
-               "No progress and no result lines; only what was asked for, warnings and errors")
-      ->group(output);
-  app.add_option("--log-level", options.log_level,
-                 "From this level on, log lines go to stderr; debug: what drivers and readers of images say, too. "
-                 "Default: info, or "
-                 "warn with --quiet")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-      ->group(output);
-  app.add_flag(
-      "--allow-nonfinite", options.allow_nonfinite,
+  settings.add("dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing").group(output);
+  settings
+      .add("trace", options.trace,
+           "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
+      .unit("FILE")
+      .group(output);
+  settings.add("report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
+      .unit("FILE")
+      .group(output);
+  settings
+      .add("html", options.html,
+           "Write a page there to look through the images of the job in a browser, with its report (HTML, one "
+           "file). For commands that make images")
+      .unit("FILE")
+      .group(output);
+  settings
+      .add("html-size", options.html_size,
+           "Most voxels along an axis in the page; larger volumes are shown as means over boxes of voxels. The "
+           "page has 5 MB at most")
+      .whole_from(1, 2048)
+      .unit("N")
+      .group(output);
+  settings.add("quiet", options.quiet, "No progress and no result lines; only what was asked for, warnings and errors")
+      .group(output);
+  settings
+      .add("log-level", options.log_level,
+           "From this level on, log lines go to stderr; debug: what drivers and readers of images say, too. "
+           "Default: info, or "
+           "warn with --quiet")
+      .one_of({"trace", "debug", "info", "warn", "error", "off"})
+      .group(output);
+  settings.add(
+      "allow-nonfinite", options.allow_nonfinite,
       "Take NaN and infinite values instead of refusing them: those of projections, counts, flats and darks were not "
       "measured, so they are interpolated, and get the weight 0 in reconstruct; those of other images become 0");
 }

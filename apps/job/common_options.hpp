@@ -4,11 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "algorithms/jobs/settings.hpp"
 #include "host/opencl/device_info.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace halocline {
 
@@ -28,8 +25,7 @@ struct CommonOptions {
 constexpr const char* slice_files_help =
     ". A .tif with a place for the number, as in v_%03d.tif, becomes a file for each slice, from 0 on";
 
-/// Adds them to the command; subcommands reach them by falling through.
-void add_common_options(CLI::App& app, CommonOptions& options);
+void add_common_options(Settings& settings, CommonOptions& options);
 
 /// Sends log lines to stderr (results go to stdout) from the chosen level on.
 void set_up_logging(const CommonOptions& options);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <set>
 
@@ -19,21 +18,22 @@ nlohmann::json typed(const std::string& word) {
 
 }  // namespace
 
-nlohmann::json options_json(const CLI::App& app) {
+nlohmann::json options_json(const Settings& own, const Settings& common) {
   nlohmann::json result = nlohmann::json::object();
-  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
-    for (const CLI::Option* option : level->get_options()) {
-      const std::string name = option->get_name();
-      if (name == "--help" || name == "--version" || result.contains(name)) continue;
-      const auto words = option->count() > 0 ? option->reduced_results() : CLI::results_t{};
+  for (const Settings* settings : {&own, &common})
+    for (const Setting& setting : settings->all()) {
+      const std::string name = setting.option();
+      if (result.contains(name)) continue;
+      const auto& words = setting.value();
       if (words.size() == 1)
         result[name] = typed(words.front());
       else if (words.size() > 1)
         for (const auto& word : words) result[name].push_back(typed(word));
-      else if (!option->get_default_str().empty())
-        result[name] = typed(option->get_default_str());
+      else if (setting.kind() == SettingKind::flag)
+        result[name] = false;
+      else if (!setting.initial().empty())
+        result[name] = typed(setting.initial());
     }
-  }
   return result;
 }
 

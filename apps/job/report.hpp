@@ -7,19 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/jobs/settings.hpp"
 #include "apps/images/image_info.hpp"
 #include "host/opencl/device_info.hpp"
 #include "scheduling/execution/run.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
-/// The command line as it was understood: every option of `app` and of those above it that has a value, defaults
-/// included.
-nlohmann::json options_json(const CLI::App& app);
+/// The settings of a subcommand and those of every one by their options' names, defaults included.
+nlohmann::json options_json(const Settings& own, const Settings& common);
 nlohmann::json grid_json(const Grid& grid);
 nlohmann::json device_json(const DeviceInfo& info);
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "algorithms/preprocessing/bad_pixels.hpp"
@@ -31,24 +30,24 @@ double check_field(Job& job, const std::string& option, const std::string& path,
 
 }  // namespace
 
-void add_counts_files(CLI::App& app, CountsArguments& arguments) {
-  CLI::Option* const counts = app.get_option_no_throw("--counts");
-  for (auto* option :
-       {app.add_option(
-               "--flat,--flats", arguments.flats,
-               "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
-               "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
-               "clear step of less than 30 % about half-way. This, --air or both; transmissions (0 to 1) need neither")
-            ->expected(1, 2),
-        app.add_option("--dark,--darks", arguments.dark,
-                       "Images without the beam (u, v, n); their mean is taken. Default: 0"),
-        app.add_option("--bad-pixels", arguments.bad_pixels,
-                       "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
-                       "around it. Default: pixels are looked for that are dark, stuck at one count, or whose flat is "
-                       "below half or above double that of those around them")}) {
-    option->type_name("FILE")->group(counts_group);
-    if (counts != nullptr) option->needs(counts);
-  }
+void add_counts_files(Settings& settings, CountsArguments& arguments) {
+  const std::string needed = settings.find("counts") != nullptr ? "counts" : "";
+  for (Setting* setting :
+       {&settings
+             .add("flat", arguments.flats,
+                  "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
+                  "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
+                  "clear step of less than 30 % about half-way. This, --air or both; transmissions (0 to 1) need "
+                  "neither")
+             .named("--flat,--flats")
+             .at_most(2),
+        &settings.add("dark", arguments.dark, "Images without the beam (u, v, n); their mean is taken. Default: 0")
+             .named("--dark,--darks"),
+        &settings.add("bad-pixels", arguments.bad_pixels,
+                      "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
+                      "around it. Default: pixels are looked for that are dark, stuck at one count, or whose flat is "
+                      "below half or above double that of those around them")})
+    setting->unit("FILE").group(counts_group).needs(needed);
 }
 
 void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments) {

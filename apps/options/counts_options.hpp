@@ -14,10 +14,6 @@
 #include "algorithms/preprocessing/ring_reduction.hpp"
 #include "host/volume/typed_volume.hpp"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace halocline {
 
 class Job;
@@ -34,7 +30,7 @@ struct CountsArguments {
 };
 
 /// --flat, --dark and --bad-pixels; where there is a --counts, they need it.
-void add_counts_files(CLI::App& app, CountsArguments& arguments);
+void add_counts_files(Settings& settings, CountsArguments& arguments);
 
 /// With `counts`, and neither --flat nor --air: takes the level that the geometry's file states (.xtekct: WhiteLevel)
 /// as the open beam, and says it.

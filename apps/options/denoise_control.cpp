@@ -2,50 +2,52 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "apps/job/validators.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
 
-void add_control_options(CLI::App& app, DenoiseControl& control) {
+void add_control_options(Settings& settings, DenoiseControl& control) {
   const char* group = "Start, end and part of the volume";
-  app.add_option("--init", control.init,
-                 "Image to start from, on the same grid. It saves tvgd iterations, but none for pdu and spdu, whose "
-                 "duals start from 0 all the same; their result is the same to within the gap. --alpha-path keeps the "
-                 "duals")
-      ->type_name("FILE")
-      ->group(group);
-  auto* checkpoint =
-      app.add_option(
-             "--checkpoint", control.checkpoint,
-             "Keep the state of the iterations there, so that --resume can go on from it whatever ends the run: "
-             "a kill, a crash, a lost device, Ctrl-C, --time-limit. --dry-run says how large it is; the disk has "
-             "to have room for two. Removed when the result has been written")
-          ->type_name("FILE")
-          ->group(group);
-  app.add_option("--checkpoint-every", control.checkpoint_every,
-                 "Seconds between two states, longer where writing them would take more than a tenth of the time; 0: "
-                 "after every pass over the volume, whatever it takes")
-      ->check(not_negative())
-      ->needs(checkpoint)
-      ->type_name("S")
-      ->group(group);
-  app.add_flag("--resume", control.resume,
-               "Go on from the --checkpoint of the same command, to the same bits as without the interruption; where "
-               "there is no such file, start from the beginning")
-      ->needs(checkpoint)
-      ->group(group);
-  app.add_option("--preview-roi", control.roi,
-                 "Denoise only this box, read only this part of the file, and write only the box: first voxel and "
-                 "size, or 'centre' for the central 128^3. Without --alpha the strength is chosen for the box alone")
-      ->type_name("X,Y,Z,NX,NY,NZ")
-      ->group(group);
-  app.add_option("--png", control.png, "Also a picture of the result's three middle slices (.png)")
-      ->type_name("FILE")
-      ->group(group);
+  settings
+      .add("init", control.init,
+           "Image to start from, on the same grid. It saves tvgd iterations, but none for pdu and spdu, whose "
+           "duals start from 0 all the same; their result is the same to within the gap. --alpha-path keeps the "
+           "duals")
+      .unit("FILE")
+      .group(group);
+  settings
+      .add("checkpoint", control.checkpoint,
+           "Keep the state of the iterations there, so that --resume can go on from it whatever ends the run: "
+           "a kill, a crash, a lost device, Ctrl-C, --time-limit. --dry-run says how large it is; the disk has "
+           "to have room for two. Removed when the result has been written")
+      .unit("FILE")
+      .group(group);
+  settings
+      .add("checkpoint-every", control.checkpoint_every,
+           "Seconds between two states, longer where writing them would take more than a tenth of the time; 0: "
+           "after every pass over the volume, whatever it takes")
+      .not_negative()
+      .needs("checkpoint")
+      .unit("S")
+      .group(group);
+  settings
+      .add("resume", control.resume,
+           "Go on from the --checkpoint of the same command, to the same bits as without the interruption; where "
+           "there is no such file, start from the beginning")
+      .needs("checkpoint")
+      .group(group);
+  settings
+      .add("preview-roi", control.roi,
+           "Denoise only this box, read only this part of the file, and write only the box: first voxel and "
+           "size, or 'centre' for the central 128^3. Without --alpha the strength is chosen for the box alone")
+      .unit("X,Y,Z,NX,NY,NZ")
+      .group(group);
+  settings.add("png", control.png, "Also a picture of the result's three middle slices (.png)")
+      .unit("FILE")
+      .group(group);
 }
 
 Cutout parse_roi(const std::string& text, const std::array<std::size_t, 3>& size) {

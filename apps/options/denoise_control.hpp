@@ -7,10 +7,6 @@
 
 #include "host/volume/cutout.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 struct DenoiseControl {
@@ -20,7 +16,7 @@ struct DenoiseControl {
   bool resume = false;
 };
 
-void add_control_options(CLI::App& app, DenoiseControl& control);
+void add_control_options(Settings& settings, DenoiseControl& control);
 
 /// Voxels around a region that are denoised with it, so that the cut hardly shows. On two balls and on blocks (96^3,
 /// noise 0.1, a region of 32^3) the result inside differs from that of the whole volume by 0.5 % of the noise removed

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
 #include "algorithms/geometry/geometry_xml.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/images/hdf5_angles.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -105,14 +104,15 @@ bool knows_no_detector(const std::string& path) {
   return known == GeometryFormat::rtk || known == GeometryFormat::dxchange;
 }
 
-void add_detector_options(CLI::App& app, DetectorPixels& detector) {
+void add_detector_options(Settings& settings, DetectorPixels& detector) {
   const char* group = "Detector, if the file does not say";
-  add_list(app, "--detector", detector.size, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
-      ->group(group);
-  add_list(app, "--pixel", detector.spacing, "DU,DV", Numbers::positive, "Pixel pitch, mm")->group(group);
-  add_list(app, "--detector-origin", detector.origin, "U,V", Numbers::any,
-           "Position of the centre of pixel (0,0), mm. Default: the detector is centred")
-      ->group(group);
+  settings.add_list("detector", detector.size, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
+      .group(group);
+  settings.add_list("pixel", detector.spacing, "DU,DV", Numbers::positive, "Pixel pitch, mm").group(group);
+  settings
+      .add_list("detector-origin", detector.origin, "U,V", Numbers::any,
+                "Position of the centre of pixel (0,0), mm. Default: the detector is centred")
+      .group(group);
 }
 
 }  // namespace halocline

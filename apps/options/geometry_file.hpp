@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "algorithms/geometry/scan_file.hpp"
-
-namespace CLI {
-class App;
-}
+#include "algorithms/jobs/settings.hpp"
 
 namespace halocline {
 
@@ -57,6 +54,6 @@ std::optional<double> white_level_in(const std::string& path);
 bool knows_no_detector(const std::string& path);
 
 /// --detector, --pixel, --detector-origin: what is known of the detector.
-void add_detector_options(CLI::App& app, DetectorPixels& detector);
+void add_detector_options(Settings& settings, DetectorPixels& detector);
 
 }  // namespace halocline

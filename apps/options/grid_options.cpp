@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/images/image_file.hpp"
-#include "apps/job/validators.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
 
-void add_grid_options(CLI::App& app, GridOptions& options, bool from_scan) {
+void add_grid_options(Settings& settings, GridOptions& options, bool from_scan) {
   const std::string group = "Grid of the volume",
                     chosen_size =
                         ". Default: what the detector sees (across, as many as it has "
@@ -19,25 +17,24 @@ void add_grid_options(CLI::App& app, GridOptions& options, bool from_scan) {
                         "states",
                     chosen_spacing =
                         ". Default: the pixels at the isocentre, or with --size what the detector sees over it";
-  auto* size = add_list(app, "--size", options.size, "NX,NY,NZ", Numbers::sizes,
-                        "Voxels along the index axes i, j, k. By default i = +x, j = +z and k = +y, the rotation axis" +
-                            (from_scan ? chosen_size : ""));
-  auto* spacing = add_list(app, "--spacing", options.spacing, "SX,SY,SZ", Numbers::positive,
-                           "Voxel size along i, j, k, mm" + (from_scan ? chosen_spacing : ""));
-  auto* origin =
-      add_list(app, "--origin", options.origin, "X,Y,Z", Numbers::any,
-               "World position of the centre of voxel (0,0,0), mm. Default: the volume is centred on the isocentre");
-  auto* direction = add_list(
-      app, "--direction", options.direction, "D11,D12,...,D33", Numbers::any,
+  settings.add_list("size", options.size, "NX,NY,NZ", Numbers::sizes,
+                    "Voxels along the index axes i, j, k. By default i = +x, j = +z and k = +y, the rotation axis" +
+                        (from_scan ? chosen_size : ""));
+  settings.add_list("spacing", options.spacing, "SX,SY,SZ", Numbers::positive,
+                    "Voxel size along i, j, k, mm" + (from_scan ? chosen_spacing : ""));
+  settings.add_list(
+      "origin", options.origin, "X,Y,Z", Numbers::any,
+      "World position of the centre of voxel (0,0,0), mm. Default: the volume is centred on the isocentre");
+  settings.add_list(
+      "direction", options.direction, "D11,D12,...,D33", Numbers::any,
       "Nine numbers, row by row, whose columns are the axes i, j, k in the world, as ITK prints them; with commas or "
       "spaces between. Default: 1,0,0,0,0,1,0,1,0");
-  auto* like =
-      app.add_option("--like", options.like, "Take the whole grid from this image's header")->type_name("FILE");
-  for (auto* option : {size, spacing, origin, direction}) {
-    option->group(group);
-    like->excludes(option);
+  Setting& like = settings.add("like", options.like, "Take the whole grid from this image's header");
+  like.unit("FILE").group(group);
+  for (const char* other : {"size", "spacing", "origin", "direction"}) {
+    settings.find(other)->group(group);
+    like.excludes(other);
   }
-  like->group(group);
 }
 
 bool leaves_grid(const GridOptions& options) {

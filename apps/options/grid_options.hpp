@@ -8,10 +8,6 @@
 
 #include "host/volume/volume.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 struct GridOptions {
@@ -22,7 +18,7 @@ struct GridOptions {
 };
 
 /// from_scan: what they leave open is chosen by the scan.
-void add_grid_options(CLI::App& app, GridOptions& options, bool from_scan = false);
+void add_grid_options(Settings& settings, GridOptions& options, bool from_scan = false);
 
 /// The grid that the options mean: that of the file's header for --like; otherwise default_grid(), with the direction
 /// and the origin replaced where they are given. Without --origin the volume is centred on the isocentre, whatever its

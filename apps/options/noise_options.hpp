@@ -5,10 +5,6 @@
 
 #include "algorithms/jobs/fdk_settings.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 struct NoiseOptions : NoiseSettings {
@@ -23,6 +19,6 @@ struct NoiseOptions : NoiseSettings {
 };
 
 /// about, type: of --variance-out.
-void add_variance_option(CLI::App& app, NoiseOptions& options, const std::string& about, const std::string& type);
+void add_variance_option(Settings& settings, NoiseOptions& options, const std::string& about, const std::string& type);
 
 }  // namespace halocline

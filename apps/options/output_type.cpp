@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
-
-#include "apps/job/validators.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 
 namespace halocline {
 
-void add_water_option(CLI::App& app, std::optional<double>& water) {
-  app.add_option(
-         "--hu", water,
-         "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at 60 keV)")
-      ->check(CLI::Range(0.0, 1e3))
-      ->check(positive_number())  // looked at first
-      ->type_name("WATER");
+void add_water_option(Settings& settings, std::optional<double>& water) {
+  settings
+      .add("hu", water,
+           "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at 60 keV)")
+      .positive()
+      .between(0, 1e3)
+      .unit("WATER");
 }
 
 void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {

@@ -7,14 +7,10 @@
 
 #include "apps/job/job.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 /// --hu: water's attenuation, if volumes are written in Hounsfield units.
-void add_water_option(CLI::App& app, std::optional<double>& water);
+void add_water_option(Settings& settings, std::optional<double>& water);
 
 /// Puts type, scaling and the number of clamped values into the report; if there are any, warns, and says that `remedy`
 /// helps.

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
 #include <regex>
 
 #include "algorithms/geometry/field_of_view.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/job/report.hpp"
-#include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
@@ -117,62 +116,68 @@ namespace {
 constexpr const char* projections_group = "Which projections";
 }
 
-void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what) {
-  app.add_option("--views", options.views,
-                 "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th" +
-                     of_what + ". The geometry is that of all views in the file")
-      ->type_name("FIRST:LAST[:STEP]")
-      ->group(projections_group);
+void add_views_option(Settings& settings, ProjectionOptions& options, const std::string& of_what) {
+  settings
+      .add("views", options.views,
+           "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th" + of_what +
+               ". The geometry is that of all views in the file")
+      .unit("FIRST:LAST[:STEP]")
+      .group(projections_group);
 }
 
-void add_projection_options(CLI::App& app, ProjectionOptions& options) {
-  add_views_option(app, options, "; with --views-per-frame: of each frame");
-  app.add_option(
-         "--views-per-frame", options.views_per_frame,
-         "Dynamic scan: so many views are a frame, and the file holds one after the other. Each becomes a "
-         "volume of its own, written when it is done: -o (and --variance-out, --halves-out) need a place for the "
-         "number, from 0 on, as "
-         "in frame_%02d.mha, which denoise --method pdu4d takes. The geometry has the views of one frame, which "
-         "then serve for all, or those of all frames")
-      ->check(whole_number_from(1))
-      ->default_str("")
-      ->type_name("N")
-      ->group(projections_group);
-  add_detector_options(app, options);
+void add_projection_options(Settings& settings, ProjectionOptions& options) {
+  add_views_option(settings, options, "; with --views-per-frame: of each frame");
+  settings
+      .add("views-per-frame", options.views_per_frame,
+           "Dynamic scan: so many views are a frame, and the file holds one after the other. Each becomes a "
+           "volume of its own, written when it is done: -o (and --variance-out, --halves-out) need a place for the "
+           "number, from 0 on, as "
+           "in frame_%02d.mha, which denoise --method pdu4d takes. The geometry has the views of one frame, which "
+           "then serve for all, or those of all frames")
+      .whole_from(1)
+      .initial("")
+      .unit("N")
+      .group(projections_group);
+  add_detector_options(settings, options);
 }
 
-void add_detector_options(CLI::App& app, ProjectionOptions& options) {
-  add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
-           "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
-           "displaced detector, and rows that cut through the object are truncated, see --pad of fdk")
-      ->group(projections_group);
-  app.add_option_function<std::vector<std::string>>(
-         "--bin",
-         [&options](const std::vector<std::string>& words) {
-           options.bin = parse_numbers("--bin", words);
-           require_whole("--bin", options.bin, 1);
-           if (options.bin.size() > 2)
-             throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
-         },
-         "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
-         "the counts over that of the flats, before the logarithm, so that no noise is made a bias; counts "
-         "that were not measured are interpolated before. What does not fill a last bin is left out. Default for V: U, "
-         "but 1 if there is one row")
-      ->expected(1, 2)
-      ->type_name("U[,V]")
-      ->group(projections_group);
-  add_pixel_options(app, options.detector, projections_group);
+void add_detector_options(Settings& settings, ProjectionOptions& options) {
+  settings
+      .add_list(
+          "crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
+          "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
+          "displaced detector, and rows that cut through the object are truncated, see --pad of fdk")
+      .group(projections_group);
+  settings
+      .add("bin", SettingKind::numbers,
+           "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
+           "the counts over that of the flats, before the logarithm, so that no noise is made a bias; counts "
+           "that were not measured are interpolated before. What does not fill a last bin is left out. Default for V: "
+           "U, but 1 if there is one row",
+           [&options](const std::vector<std::string>& words) {
+             options.bin = parse_numbers("--bin", words);
+             require_whole("--bin", options.bin, 1);
+             if (options.bin.size() > 2)
+               throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
+           })
+      .at_most(2)
+      .unit("U[,V]")
+      .group(projections_group);
+  add_pixel_options(settings, options.detector, projections_group);
 }
 
-void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group) {
-  add_list(app, "--pixel", detector.spacing, "DU,DV", Numbers::positive,
-           "Pixel pitch, mm, instead of what the file says; the detector is then centred unless there is a "
-           "--detector-origin. Needed for TIFF, which keeps neither, unless the geometry file does (.xtekct, .pca, "
-           "what 'geometry find-axis' and 'convert' make of them)")
-      ->group(group);
-  add_list(app, "--detector-origin", detector.origin, "U,V", Numbers::any,
-           "Position of the centre of the file's pixel (0,0), mm, instead of what the file says")
-      ->group(group);
+void add_pixel_options(Settings& settings, DetectorPixels& detector, const std::string& group) {
+  settings
+      .add_list(
+          "pixel", detector.spacing, "DU,DV", Numbers::positive,
+          "Pixel pitch, mm, instead of what the file says; the detector is then centred unless there is a "
+          "--detector-origin. Needed for TIFF, which keeps neither, unless the geometry file does (.xtekct, .pca, "
+          "what 'geometry find-axis' and 'convert' make of them)")
+      .group(group);
+  settings
+      .add_list("detector-origin", detector.origin, "U,V", Numbers::any,
+                "Position of the centre of the file's pixel (0,0), mm, instead of what the file says")
+      .group(group);
 }
 
 Geometry ChosenProjections::geometry(const Geometry& all, std::size_t n) const {

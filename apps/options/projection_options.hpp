@@ -10,10 +10,6 @@
 #include "algorithms/preprocessing/projection_part.hpp"
 #include "apps/job/job.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace halocline {
 
 struct ProjectionOptions {
@@ -25,14 +21,14 @@ struct ProjectionOptions {
   bool filtered = true;                            // along the columns, of which there have to be two then
 };
 
-void add_projection_options(CLI::App& app, ProjectionOptions& options);
+void add_projection_options(Settings& settings, ProjectionOptions& options);
 /// --views alone; of_what: which of them, if not those of the file.
-void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what = {});
+void add_views_option(Settings& settings, ProjectionOptions& options, const std::string& of_what = {});
 /// --crop, --bin, --pixel and --detector-origin alone.
-void add_detector_options(CLI::App& app, ProjectionOptions& options);
+void add_detector_options(Settings& settings, ProjectionOptions& options);
 
 /// --pixel and --detector-origin alone, for commands that take whole files.
-void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group = "Detector");
+void add_pixel_options(Settings& settings, DetectorPixels& detector, const std::string& group = "Detector");
 
 /// The grid of a file's projections: pitch and origin of the detector as the options say, else as the file does, else
 /// as the geometry file does where its name is given. Throws InputError if none does: TIFF files do not say where their

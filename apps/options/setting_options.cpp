@@ -1,10 +1,10 @@
 #include "apps/options/setting_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <regex>
 
 namespace halocline {
@@ -24,33 +24,27 @@ std::string with_flags(const std::string& help) {
 }
 
 CLI::Option* add_option(CLI::App& app, Setting& setting) {
-  const std::string flag = flag_of(setting.name()), help = with_flags(setting.help());
+  const std::string flags = setting.flags(), help = with_flags(setting.help());
   if (setting.kind() == SettingKind::flag)
     return app.add_flag_function(
-        flag, [&setting](std::int64_t count) { setting.set(count > 0 ? "true" : "false"); }, help);
-  CLI::Option* option = nullptr;
-  if (setting.most_words() > 1)
-    option = app.add_option_function<std::vector<std::string>>(
-                    flag,
-                    [&setting](const std::vector<std::string>& words) {
-                      setting.set(fmt::format("{}", fmt::join(words, ",")));
-                    },
-                    help)
-                 ->expected(1, setting.most_words());
-  else
-    option = app.add_option_function<std::string>(
-        flag, [&setting](const std::string& text) { setting.set(text); }, help);
-  option->type_name(setting.unit());
-  if (setting.kind() == SettingKind::word)
-    option->check(CLI::IsMember(setting.words()));
-  else if (setting.checked())
-    option->check(CLI::Validator(
-        [&setting](std::string& text) {
-          const std::string expected = setting.expected(text);
-          return expected.empty() ? "" : fmt::format("'{}' was given, expected {}", text, expected);
-        },
-        ""));
-  return option->default_str(setting.initial());
+        flags, [&setting](std::int64_t count) { setting.set({count > 0 ? "true" : "false"}); }, help);
+  // CLI11 takes the next option for a value where a list of numbers is too short: words are read here.
+  CLI::Option* const option =
+      setting.most_words() > 1
+          ? app.add_option_function<std::vector<std::string>>(
+                flags, [&setting](const std::vector<std::string>& words) { setting.set(words); }, help)
+          : app.add_option_function<std::string>(
+                flags, [&setting](const std::string& text) { setting.set({text}); }, help);
+  if (setting.most_words() > 1 && !setting.repeats()) option->expected(1, setting.most_words());
+  option->type_name(setting.unit())->required(setting.is_required())->default_str(setting.initial());
+  if (setting.kind() == SettingKind::word) return option->check(CLI::IsMember(setting.words()));
+  if (!setting.checked()) return option;
+  return option->check(CLI::Validator(
+      [&setting](std::string& text) {
+        const std::string expected = setting.expected(text);
+        return expected.empty() ? "" : fmt::format("'{}' was given, expected {}", text, expected);
+      },
+      ""));
 }
 
 }  // namespace
@@ -61,19 +55,16 @@ std::string flag_of(const std::string& setting) {
   return "--" + name;
 }
 
-std::vector<CLI::Option*> add_settings(CLI::App& app, Settings& settings) {
-  std::vector<CLI::Option*> options;
+void add_settings(CLI::App& app, Settings& settings) {
+  std::map<std::string, CLI::Option*> options;
   for (Setting& setting : settings.all()) {
-    CLI::Option* const option = add_option(app, setting);
+    CLI::Option* const option = options[setting.name()] = add_option(app, setting);
     if (!setting.group().empty()) option->group(setting.group());
-    options.push_back(option);
   }
-  for (std::size_t n = 0; n < options.size(); ++n) {
-    const Setting& setting = settings.all()[n];
-    if (!setting.needs().empty()) options[n]->needs(app.get_option(flag_of(setting.needs())));
-    if (!setting.excludes().empty()) options[n]->excludes(app.get_option(flag_of(setting.excludes())));
+  for (const Setting& setting : settings.all()) {
+    if (!setting.needs().empty()) options.at(setting.name())->needs(options.at(setting.needs()));
+    for (const std::string& other : setting.excludes()) options.at(setting.name())->excludes(options.at(other));
   }
-  return options;
 }
 
 }  // namespace halocline

@@ -1,21 +1,19 @@
-// Options of the command line that are made of the settings of a job (algorithms/jobs/settings.hpp).
+// Options of the command line that are made of settings (algorithms/jobs/settings.hpp).
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "algorithms/jobs/settings.hpp"
 
 namespace CLI {
 class App;
-class Option;
-}  // namespace CLI
+}
 
 namespace halocline {
 
 /// Adds an option for each setting, which sets it. Names in backticks of a help text appear as flags. `settings` has to
 /// outlive the parser.
-std::vector<CLI::Option*> add_settings(CLI::App& app, Settings& settings);
+void add_settings(CLI::App& app, Settings& settings);
 
 /// "--time-limit" for "time-limit" or "time_limit".
 std::string flag_of(const std::string& setting);

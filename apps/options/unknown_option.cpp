@@ -49,21 +49,27 @@ std::string closest_name(const std::string& word, const std::vector<std::string>
   return best;
 }
 
+std::string unknown_option_text(const std::string& given, const std::vector<std::string>& options) {
+  const std::string word = given.substr(0, given.find('='));
+  std::vector<std::string> names;
+  for (const auto& name : options)
+    if (word.size() > 3 && alike(word, name)) names.push_back(name);
+  if (names.empty()) return fmt::format("there is no option {}", word);
+  return fmt::format("there is no option {}; there {} {}", word, names.size() == 1 ? "is" : "are",
+                     fmt::join(names, ", "));
+}
+
 std::string unknown_option_text(const CLI::App& app, const CLI::App& level) {
   const auto words = app.remaining(true);
   const auto found = std::find_if(words.begin(), words.end(), [](const std::string& word) {
     return word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;
   });
   if (found == words.end()) return {};
-  const std::string word = found->substr(0, found->find('='));
   std::vector<std::string> names;
   for (const CLI::App* each = &level; each != nullptr; each = each->get_parent())
     for (const auto* option : each->get_options())
-      for (const auto& name : option->get_lnames())
-        if (word.size() > 3 && alike(word, "--" + name)) names.push_back("--" + name);
-  if (names.empty()) return fmt::format("there is no option {}", word);
-  return fmt::format("there is no option {}; there {} {}", word, names.size() == 1 ? "is" : "are",
-                     fmt::join(names, ", "));
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return unknown_option_text(*found, names);
 }
 
 }  // namespace halocline

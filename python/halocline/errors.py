@@ -8,7 +8,7 @@ import re
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
 _ARRAY = re.compile(r"(?:--[a-z-]+ )?'mem:(\w+)'")
 _ARGUMENT = re.compile(r"`([a-z_]+)`")
-_MISSING = re.compile(r"^(\w+=): 1 required (?:[A-Z]+:)?(.*) missing$")
+_MISSING = re.compile(r"^(\w+=) has no value; expected (.*)$")
 _NO_DEVICE = "there is no OpenCL device"
 
 

@@ -151,10 +151,6 @@ void run_interruptible(Cancellable& job) {
       job.cancel();
     }
   };
-  {
-    const nb::gil_scoped_release released;
-    job.aside();
-  }
   for (bool done = false; !done;) {
     {
       const nb::gil_scoped_release released;

@@ -41,8 +41,6 @@ class Cancellable {
   virtual void work() = 0;
   virtual void cancel() = 0;
   virtual void meanwhile() = 0;
-  /// Once, beside the work, without the lock of the interpreter. Must not throw.
-  virtual void aside() noexcept {}
 };
 void run_interruptible(Cancellable& job);
 

@@ -76,12 +76,6 @@ class Call : public Cancellable {
   }
   void work() override { result = command_.run(run_); }
   void cancel() override { cancellation_.request(); }
-  void aside() noexcept override {
-    try {
-      if (!run_.words.empty()) command_.get_ready(run_.words.front());
-    } catch (...) {  // then the next run makes its own, or says why not
-    }
-  }
   void meanwhile() override {
     hand_on_log(log_);
     if (progress_.is_none()) return;

@@ -305,7 +305,9 @@ bool is_plan_of(const Plan& plan, const Requirements& requirements) {
   const auto &planned = plan.requirements.arrays, &wanted = requirements.arrays;
   return shape_of(plan.requirements) == shape_of(requirements) && wanted.size() <= planned.size() &&
          std::equal(wanted.begin(), wanted.end(), planned.begin(),
-                    [](const ArrayNeed& a, const ArrayNeed& b) { return shape_of(a) == shape_of(b); }) &&
+                    [](const ArrayNeed& a, const ArrayNeed& b) {
+                      return shape_of(a) == shape_of(b) && a.on_device == b.on_device;
+                    }) &&
          std::all_of(plan.slabs.begin(), plan.slabs.end(),
                      [&](const SlabPlan& slab) { return detector_rows(requirements, slab.extended) == slab.rows; });
 }

@@ -50,10 +50,8 @@ TEST_F(Embedded, GivesTheCommandsBitsAndReport) {
 }
 
 TEST_F(Embedded, ParsersThatWereMadeReadyKnowNothingOfOtherRuns) {
-  command().get_ready("nonsense");
   run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
   const Volume expected = result("u");
-  for (int n = 0; n < 3; ++n) command().get_ready("denoise");
   run({"denoise", "--method", "tvgd", "--iterations", "2", "-i", "mem:f", "-o", "mem:u"});
   EXPECT_FALSE(result("u").voxels == expected.voxels);
   run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});

@@ -11,7 +11,7 @@
 
 #include "apps/images/image_file.hpp"
 #include "apps/job/progress.hpp"
-#include "apps/job/validators.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "host/opencl/device.hpp"
 #include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"

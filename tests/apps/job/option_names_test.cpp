@@ -17,9 +17,10 @@
 
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/geometry/geometry_text.hpp"
-#include "apps/commands/subcommands.hpp"
+#include "apps/commands/command_line.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/common_options.hpp"
+#include "apps/options/setting_options.hpp"
 #include "host/opencl/select_devices.hpp"
 #include "host/system/error.hpp"
 #include "host/system/scratch_folder.hpp"
@@ -59,11 +60,9 @@ std::map<std::string, std::string> names_in_sources() {
 class Commands {
  public:
   Commands() {
-    add_common_options(app_, common_);
-    for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_backproject, add_noise, add_counts,
-                           add_fdk, add_reconstruct, add_slices, add_noise_map, add_denoise, add_metrics, add_preview,
-                           add_view, add_bench, add_tune, add_plan})
-      add(app_, action_);
+    add_common_options(common_settings_, common_);
+    add_settings(app_, common_settings_);
+    for (const auto& each : commands_) add_command(app_, *each, chosen_);
     collect(app_, "");
   }
   /// Of that subcommand ("": those of all), with those of every subcommand.
@@ -87,7 +86,9 @@ class Commands {
 
   CLI::App app_{"", "halocline"};
   CommonOptions common_;
-  Action action_;
+  Settings common_settings_;
+  std::vector<std::unique_ptr<Command>> commands_ = make_commands();
+  Command* chosen_ = nullptr;
   std::map<std::string, std::set<std::string>> flags_;
 };
 
