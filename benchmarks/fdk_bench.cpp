@@ -11,7 +11,7 @@
 namespace halocline {
 namespace {
 
-BenchScan make_scan(double tilt) {
+Scan make_scan(double tilt) {
   return bench_scan(bench_size(), bench_size(), tilt);
 }
 
@@ -22,7 +22,7 @@ double cube(std::size_t n) {
 // shared: views may share texels (hardware), or detector columns serve (exact, on CPUs).
 void backproject(benchmark::State& state, VoxelDriven::Options options, bool shared, double tilt) {
   if (options.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
-  const BenchScan scan = make_scan(tilt);
+  const Scan scan = make_scan(tilt);
   options.distance_weight = true;
   if (shared) set_device_options(options, device_models({bench_device()}));
   BackprojectionLoop loop(bench_device(),
@@ -32,7 +32,7 @@ void backproject(benchmark::State& state, VoxelDriven::Options options, bool sha
                                                        benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void filter_of(benchmark::State& state, const BenchScan& scan) {
+void filter_of(benchmark::State& state, const Scan& scan) {
   const Fdk method(scan.geometry, scan.stack, scan.volume, with_row_filter({}, {bench_device()}));
   const int batch = method.requirements().preferred_batch;
   DeviceSlab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
@@ -49,14 +49,14 @@ void filter(benchmark::State& state) {
 
 // Parker's weights for each pixel.
 void filter_short(benchmark::State& state) {
-  BenchScan scan = make_scan(0);
+  Scan scan = make_scan(0);
   for (View& view : scan.geometry.views) view.gantry_angle *= 220.0 / 360;
   filter_of(state, scan);
 }
 
 // Wang's, and rows two thirds longer.
 void filter_displaced(benchmark::State& state) {
-  BenchScan scan = make_scan(0);
+  Scan scan = make_scan(0);
   for (View& view : scan.geometry.views) view.projection_offset_x = 110;
   filter_of(state, scan);
 }
@@ -65,7 +65,7 @@ void filter_displaced(benchmark::State& state) {
 void forward(benchmark::State& state, ProjectionParameters parameters, double tilt) {
   if ((parameters.images || parameters.hardware_interpolation) && !bench_device().info().images)
     return state.SkipWithError("no images");
-  const BenchScan scan = make_scan(tilt);
+  const Scan scan = make_scan(tilt);
   parameters.gpu = !bench_device().info().cpu();
   parameters.texel_pairs = bench_device().info().texel_pairs;
   ProjectionLoop loop(bench_device(),
@@ -76,7 +76,7 @@ void forward(benchmark::State& state, ProjectionParameters parameters, double ti
 
 // The adjoint of the whole scan; every batch has the same values.
 void adjoint(benchmark::State& state, Projector projector, double tilt) {
-  const BenchScan scan = make_scan(tilt);
+  const Scan scan = make_scan(tilt);
   BackprojectionLoop loop(bench_device(),
                           std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, projector,
                                                               !bench_device().info().cpu()),

@@ -13,8 +13,8 @@ namespace {
 
 enum class Form { local, clfft, vkfft };
 
-BenchScan scan_of(std::size_t columns) {
-  BenchScan scan = bench_scan(columns, 64);
+Scan scan_of(std::size_t columns) {
+  Scan scan = bench_scan(columns, 64);
   scan.stack.size[1] = 256;
   scan.stack.origin[1] = -0.5 * 255 * scan.stack.spacing[1];
   return scan;
@@ -22,7 +22,7 @@ BenchScan scan_of(std::size_t columns) {
 
 void filter_rows(benchmark::State& state, Form form, std::size_t columns) {
   const Device& device = bench_device();
-  const BenchScan scan = scan_of(columns);
+  const Scan scan = scan_of(columns);
   FdkParameters parameters;
   parameters.longest_local_rows = form == Form::local ? longest_rows_in(device.info()) : 0;
   const FdkFilter filter(scan.geometry, scan.stack, parameters);

@@ -24,7 +24,7 @@
 //
 //   file                      kernels                       for                  defines
 //   distance_driven.cl        project, table, backproject   all                  ARC, ENDS, K_UNROLL
-//   distance_driven_lanes.cl  project_lanes                 CPUs; the same bits  INDEX
+//   distance_driven_lanes.cl  project                       CPUs; the same bits  INDEX
 #pragma OPENCL FP_CONTRACT OFF
 #include "distance_driven.clh"
 #include "gather.clh"

@@ -22,7 +22,7 @@ INLINE int8 whole_between(lanes x, int low, int high) {
 }
 
 // Work-items: (views, columns / 8, rows).
-__kernel void distance_driven_project_lanes(__global const float* restrict volume, __global const float* restrict rays,
+__kernel void distance_driven_lanes_project(__global const float* restrict volume, __global const float* restrict rays,
                                             __global float* restrict projections, Extent extent, PerAxis voxel,
                                             Batch batch, PerAxis widest) {
   const int view = get_global_id(0), column = 8 * (int)get_global_id(1), row = get_global_id(2);

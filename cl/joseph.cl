@@ -20,18 +20,16 @@
 //
 // This file is the reference, for every device and scan. The forms that are faster somewhere, with the same bits but where noted:
 //
-//   file                      kernels                               for                               defines
-//   joseph.cl                 project, table, backproject           all                               TURNED, ARC, ENDS
-//   joseph_image.cl           planes, project_image                 GPUs with images                  AXIS, PACK, HARDWARE
-//   joseph_slices.cl          stack, project_slices                 GPUs, rays within slices          ALIGNED
-//   joseph_slices_adjoint.cl  table_columns, stack_raw,             GPUs, rays within slices, a row   GROUP
-//                             backproject_slices                    on each
-//   joseph_stacks.cl          table_stacks, backproject_stacks      GPUs, no ray follows k            UPRIGHT
-//   joseph_bricks.cl          table_bricks, backproject_bricks      GPUs, upright; not the last bits  BRICK_X, ...
-//   joseph_lanes.cl           project_lanes                         CPUs                              TURNED
-//   joseph_columns.cl         project_columns                       CPUs, upright                     AXIAL
-//   joseph_tiles.cl           backproject_tiles                     CPUs
-//   joseph_layouts.cl         turn, stand                           volumes for TURNED and columns
+//   file                      kernels                      for                                       defines
+//   joseph.cl                 project, table, backproject  all                                       TURNED, ARC, ENDS
+//   joseph_image.cl           planes, project              GPUs with images                          AXIS, PACK, HARDWARE
+//   joseph_slices.cl          stack, project               GPUs, rays within slices                  ALIGNED
+//   joseph_slices_adjoint.cl  table, stack, backproject    GPUs, rays within slices, a row on each   GROUP
+//   joseph_stacks.cl          table, backproject           GPUs, no ray follows k                    UPRIGHT
+//   joseph_bricks.cl          table, backproject           GPUs, upright; other last bits            BRICK_X, ..., LAYERS
+//   joseph_lanes.cl           project                      CPUs                                      TURNED
+//   joseph_tiles.cl           backproject                  CPUs
+//   joseph_turn.cl            joseph_turn                  the volume of TURNED
 //
 // The defines of a file go together in any way. ARC and ENDS are for this file alone: where they are needed, on CPUs and GPUs, nothing else
 // serves. Tunables: INDEX (joseph.clh), K_UNROLL (gather.clh).

@@ -15,7 +15,7 @@
 // ascending order, the rows of each first, and weights along k are rounded in another way than in the portable form:
 // results differ from its in the last bits.
 //
-// From joseph_table_bricks: pixels[view][column][row] = path * raw of the rows held, and TAIL zeros;
+// From joseph_bricks_table: pixels[view][column][row] = path * raw of the rows held, and TAIL zeros;
 // columns[view][axis][column] = slope_b, shift_b, the direction's component along the axis, and one over it, of columns
 // that follow it; others have shift_b = -infinity.
 #pragma OPENCL FP_CONTRACT OFF
@@ -115,7 +115,7 @@ INLINE Number number_of(int n) {
 
 // Work-items: (columns, rows held + TAIL, views) in groups of TILE x TILE, which the host sets lower where groups are
 // small.
-__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_table_bricks(
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_bricks_table(
     __global const float* restrict raw, __global const float* restrict rays, __global float* restrict pixels,
     __global float4* restrict columns, Extent extent, PerAxis voxel, Batch batch) {
   __local float tile[TILE][TILE + 1];
@@ -147,7 +147,7 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_table_
 }
 
 // Work-items: (slices / LAYERS, nx / BRICK_X, ny / BRICK_Y) in groups of ITEMS, for the slices of `extent`.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void joseph_backproject_bricks(
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void joseph_bricks_backproject(
     __global const float* restrict pixels, __global const float4* restrict columns,
     __global const float4* restrict matrices, __global const int* restrict axes, __global const float* restrict rays,
     __global float* restrict volume, Extent extent, Batch batch) {

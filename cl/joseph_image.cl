@@ -1,5 +1,5 @@
 // joseph_project for GPUs with images: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane
-// across AXIS (joseph_planes; width and height are j and k, i and k, or i and j), zero beyond the slices held. The bits of joseph_project;
+// across AXIS (joseph_image_planes; width and height are j and k, i and k, or i and j), zero beyond the slices held. The bits of joseph_project;
 // with HARDWARE interpolation the fractions have 8 bits on most GPUs. With PACK 2 the views come in pairs half a turn apart, and a texel holds
 // a voxel and the one that half a turn takes to its place: a fetch serves the rays of both views.
 //
@@ -18,7 +18,7 @@
 #endif
 
 // One work-item a texel: (width, height, layers).
-__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny,
+__kernel void joseph_image_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny,
                             int slices, int width, int height, int layers) {
   const int b = get_global_id(0), c = get_global_id(1), layer = get_global_id(2);
   if (b >= width || c >= height || layer >= layers) return;
@@ -72,7 +72,7 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
 
 // Groups of (width, height, turns) over (tiles along u * groups of turns, tiles along v, 1), a turn being PACK views: the rays of a group's
 // turns meet much the same voxels while these are in its cache, and those of the groups that follow it while they are in the device's.
-__kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
+__kernel void joseph_image_project(__read_only image2d_array_t planes, __global const int* restrict axes,
                                    __global const float* restrict rays, __global float* restrict projections,
                                    Extent extent, PerAxis voxel, Batch batch) {
   const int together = get_local_size(2), groups = (batch.views / PACK + together - 1) / together,

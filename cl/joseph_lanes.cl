@@ -141,7 +141,7 @@ INLINE Stretch stretch_of(const Lines lines, const Planes planes) {
 }
 
 // Work-items: (views, columns / STRIP, rows): the views of a row read nearly the same voxels.
-__kernel void joseph_project_lanes(__global const float* restrict volume,
+__kernel void joseph_lanes_project(__global const float* restrict volume,
 #ifdef TURNED
                                    __global const float* restrict turned,
 #endif

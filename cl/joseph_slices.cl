@@ -16,7 +16,7 @@
 #endif
 
 // Work-items: (nx, slices rounded up to a multiple of 4, ny) in groups of TILE x TILE.
-__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_stack(__global const float* restrict volume,
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices_stack(__global const float* restrict volume,
                                                                                 __global float* restrict stacks, int nx,
                                                                                 int ny, int slices) {
   __local float tile[TILE][TILE + 1];
@@ -139,7 +139,7 @@ INLINE SAMPLES add_ray(SAMPLES sum, const Lines lines, const Line line, const Pl
 
 // Work-items: (columns * BLOCK / EACH, views, blocks): a work-item's place in its block first, so that neighbours read along lines; blocks
 // last, so that caches hold the one that is read. ALIGNED: blocks of slices held, whose rows are row_of_0 + row_step k; else of rows.
-__kernel void joseph_project_slices(__global const SAMPLES* restrict stacks, __global const float* restrict rays,
+__kernel void joseph_slices_project(__global const SAMPLES* restrict stacks, __global const float* restrict rays,
                                     __global float* restrict projections, Extent extent, int held, PerAxis voxel,
                                     Batch batch, int row_of_0, int row_step) {
   const int item = get_global_id(0), view = get_global_id(1), block = get_global_id(2);

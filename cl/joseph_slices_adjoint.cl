@@ -40,7 +40,7 @@
 #endif
 
 // Work-items: (columns, views).
-__kernel void joseph_table_columns(__global const float* restrict rays, __global float4* restrict columns,
+__kernel void joseph_slices_adjoint_table(__global const float* restrict rays, __global float4* restrict columns,
                                    Extent extent, PerAxis voxel, Batch batch) {
   const int at = get_global_id(0), view = get_global_id(1);
   if (view >= batch.views || at >= batch.columns) return;
@@ -54,7 +54,7 @@ __kernel void joseph_table_columns(__global const float* restrict rays, __global
 
 // Rows of places are row_of_0 + row_step * place, of those held. Work-items: (columns, places rounded up to a multiple of 4, views) in groups
 // of TILE x TILE.
-__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_stack_raw(
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices_adjoint_stack(
     __global const float* restrict raw, __global const float4* restrict columns, __global float* restrict values,
     Batch batch, int places, int row_of_0, int row_step) {
   __local float tile[TILE][TILE + 1];
@@ -136,7 +136,7 @@ INLINE SAMPLES add_all(SAMPLES sum, const View view, Box box, int axes, __global
 
 // Work-items: groups of GROUP over tiles of TILE_I voxels along i, then tiles along j of what else a full group has room for, then LANES * EACH
 // slices from first_slice on, of which there are `places`. What a group has of voxels along j follows from how many slices it has.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void joseph_backproject_slices(
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void joseph_slices_adjoint_backproject(
     __global const float4* restrict columns, __global const SAMPLES* restrict values,
     __global const float4* restrict matrices, __global const int* restrict axes, __global float* restrict volume,
     Extent extent, Batch batch, int first_slice, int places) {

@@ -1,6 +1,6 @@
 // joseph_backproject for GPUs where no ray follows k: a work-item keeps K_UNROLL voxels above each other, its stack, in local memory, where each
 // pixel adds to the two that its ray passes between, found by number; in registers it would have to look at all of them. Weights are those of the
-// portable form and added in its order, so the bits are the same. joseph_table_stacks has, of a pixel, lines = slope_c, shift_c,
+// portable form and added in its order, so the bits are the same. joseph_stacks_table has, of a pixel, lines = slope_c, shift_c,
 // path * raw and the axis that the ray follows, values = slope_b, shift_b.
 //
 // UPRIGHT: the rays of each detector column differ along k alone, a circular scan about k without tilt: their weight along b is that of their
@@ -17,7 +17,7 @@
 #define TOGETHER 4  // columns: nearly always all that a stack meets
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
-__kernel void joseph_table_stacks(__global const float* restrict raw, __global const float* restrict rays,
+__kernel void joseph_stacks_table(__global const float* restrict raw, __global const float* restrict rays,
                                   __global float4* restrict lines, __global float2* restrict values, Extent extent,
                                   PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
@@ -52,7 +52,7 @@ INLINE void add_pixel(__local float* stack, int k, float4 line, float weight_b, 
 }
 
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
-__kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) void joseph_backproject_stacks(
+__kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) void joseph_stacks_backproject(
     __global const float4* restrict lines, __global const float2* restrict values,
     __global const float4* restrict matrices, __global const int* restrict axes, __global float* restrict volume,
     Extent extent, Batch batch) {

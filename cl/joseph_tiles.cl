@@ -19,7 +19,7 @@
 #define ADD(at, value, weight) tile[at] = fma(value, weight, tile[at])
 
 // Work-items: (nx, ny, slices) / TILE.
-__kernel void joseph_backproject_tiles(__global const float4* restrict lines, __global const float2* restrict values,
+__kernel void joseph_tiles_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                        __global const float4* restrict matrices, __global const int* restrict axes,
                                        __global float* restrict volume, Extent extent, Batch batch) {
   const int i = TILE * (int)get_global_id(0), j = TILE * (int)get_global_id(1),

@@ -19,13 +19,13 @@
 //
 // ARC, ENDS: see rays.clh; t_in and t_out keep to the ray, and the t of its ends take the place of the two 0 of lines.
 //
-// IMAGE: the slices are the layers of an image array (joseph_planes of joseph_image.cl), for GPUs. The same bits.
+// IMAGE: the slices are the layers of an image array (joseph_image_planes of joseph_image.cl), for GPUs. The same bits.
 //
 // This file is the reference, for every device and scan:
 //
 //   file             kernels                       for                  defines
 //   siddon.cl        project, table, backproject   all                  FACES, ARC, ENDS; IMAGE and FACES; K_UNROLL
-//   siddon_lanes.cl  project_lanes                 CPUs; the same bits  FACES, INDEX
+//   siddon_lanes.cl  project                       CPUs; the same bits  FACES, INDEX
 #pragma OPENCL FP_CONTRACT OFF
 #include "gather.clh"
 #include "siddon.clh"

@@ -25,7 +25,7 @@ INLINE void cross_planes(Way* way, lanes next, int8 on, index_lanes* at) {
 }
 
 // Work-items: (views, columns / 8, rows).
-__kernel void siddon_project_lanes(__global const float* restrict volume, __global const float* restrict rays,
+__kernel void siddon_lanes_project(__global const float* restrict volume, __global const float* restrict rays,
                                    __global float* restrict projections, Extent extent, PerAxis voxel, Batch batch) {
   const int view = get_global_id(0), column = 8 * (int)get_global_id(1), row = get_global_id(2);
   const float cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),

@@ -48,14 +48,14 @@ double batches_of(const Plan& plan) {
 
 }  // namespace
 
-BenchScan bench_scan(std::size_t size, std::size_t views, double tilt) {
+Scan bench_scan(std::size_t size, std::size_t views, double tilt) {
   CircularOptions options;
   options.sid = 1000;
   options.sdd = 1500;
   options.projections = views;
   options.in_plane_angle = tilt;
   const double n = static_cast<double>(size), voxel = 200 / n, pixel = 330 / n;
-  BenchScan scan;
+  Scan scan;
   scan.geometry = circular_geometry(options);
   scan.volume = default_grid({size, size, size}, {voxel, voxel, voxel});
   scan.stack.size = {size, size, views};
@@ -64,7 +64,7 @@ BenchScan bench_scan(std::size_t size, std::size_t views, double tilt) {
   return scan;
 }
 
-BenchScan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views) {
+Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views) {
   CircularOptions options;
   options.sid = 1000;
   options.sdd = 0;
@@ -72,7 +72,7 @@ BenchScan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t 
   options.arc = 180;
   const double voxel = 200 / static_cast<double>(size),
                pixel = voxel * static_cast<double>(slices) / static_cast<double>(rows);
-  BenchScan scan;
+  Scan scan;
   scan.geometry = circular_geometry(options);
   scan.volume = default_grid({size, size, slices}, {voxel, voxel, voxel});
   scan.stack.size = {size, rows, views};
@@ -213,6 +213,15 @@ double ProjectionLoop::bytes() const {
                     if (need.name == "projections") return 2.0;
                     return (images ? need.kind == ArrayKind::planes : need.name == "volume") ? 1.0 : 0.0;
                   });
+}
+
+double seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu, double seconds) {
+  const auto best = [&](auto&& loop) {
+    return best_seconds(
+        loop.slab(), [&] { loop.run(); }, seconds);
+  };
+  if (!form.adjoint) return best(ProjectionLoop(device, make_projection(form, scan, gpu)));
+  return best(BackprojectionLoop(device, make_backprojection(form, scan, gpu), form.projector.has_value()));
 }
 
 }  // namespace halocline

@@ -6,23 +6,17 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 
-struct BenchScan {
-  Geometry geometry;
-  Grid volume, stack;
-};
-
 /// size^3 voxels and `views` views of size^2 pixels, a full circle. Cone angle about 9 degrees; the volume just fits
 /// the field of view. `tilt` (of the detector in its plane, degrees) makes every matrix entry count.
-BenchScan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
+Scan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
 /// A parallel beam over half a turn: `slices` of size^2 voxels and `views` views of size columns, as wide as the
 /// voxels, and `rows`, which share the height of the slices. As many rows as slices lie on them.
-BenchScan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views);
+Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views);
 
 /// Value of element (x, y, z) of an array of that size: pseudo-random, in [0, 1). The kernel bench_fill has the same.
 float bench_number(const std::array<std::size_t, 3>& size, std::size_t x, std::size_t y, std::size_t z);
@@ -69,5 +63,9 @@ class ProjectionLoop {
   Plan plan_;
   DeviceSlab slab_;
 };
+
+/// Of all views in a form, the best of the runs in so many seconds. gpu: as for make_projection(). Throws as the loops
+/// do.
+double seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu, double seconds);
 
 }  // namespace halocline

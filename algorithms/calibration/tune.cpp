@@ -15,10 +15,7 @@
 #include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/calibration/tune_time.hpp"
 #include "algorithms/fdk/fdk.hpp"
-#include "algorithms/projectors/backproject_tile.hpp"
-#include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
-#include "algorithms/projectors/joseph_slices.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/trace.hpp"
 #include "host/system/error.hpp"
@@ -66,26 +63,8 @@ Workload iterations(const Device& device, const std::string& method, std::size_t
   return {[loop, f, w](const auto&) { seconds_of(loop->slab(), [&] { loop->iterate(4); }); }};
 }
 
-// n^3 voxels from n views of n x n pixels, cone angle 9 degrees.
-struct TuneScan {
-  explicit TuneScan(std::size_t n) {
-    CircularOptions options;
-    options.sid = 1000;
-    options.sdd = 1500;
-    options.projections = n;
-    geometry = circular_geometry(options);
-    const auto count = static_cast<double>(n);
-    volume = default_grid({n, n, n}, {200 / count, 200 / count, 200 / count});
-    stack.size = {n, n, n};
-    stack.spacing = {330 / count, 330 / count, 1};
-    stack.origin = {-165 * (count - 1) / count, -165 * (count - 1) / count, 0};
-  }
-  Geometry geometry;
-  Grid volume, stack;
-};
-
 Workload reconstructions(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<TuneScan>(n);
+  const auto scan = std::make_shared<Scan>(bench_scan(n, n));
   const auto views = std::make_shared<Volume>(ones(scan->stack));
   return {[=](const auto& between) {
     FdkParameters parameters;
@@ -101,7 +80,7 @@ Workload reconstructions(const Device& device, std::size_t n) {
 }
 
 Workload projections(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<TuneScan>(n);
+  const auto scan = std::make_shared<Scan>(bench_scan(n, n));
   const auto volume = std::make_shared<Volume>(ones(scan->volume)), views = std::make_shared<Volume>(ones(scan->stack));
   return {[=](const auto& between) {
     ProjectionParameters parameters;
@@ -136,6 +115,27 @@ std::string text_of(const Shape& shape) {
 
 std::string form_text(int stages) {
   return stages == 0 ? "in place" : fmt::format("{} iteration{} a pass", stages, stages > 1 ? "s" : "");
+}
+
+// A form, and what Tuning::choices keeps of it.
+struct Candidate {
+  std::string value, mode;
+};
+struct Choice {
+  const char *tune_class, *name;
+  Candidate standard;
+  std::vector<Candidate> others;
+  bool within_slices = false;  // measured on a parallel beam
+};
+
+std::vector<Choice> choices() {
+  Choice exact{"fdk", exact_form_choice, {quads_form, "exact"}, {}};
+  for (const ScanForm& form : scan_forms())
+    if (form.tile != nullptr) exact.others.push_back({form.tile->text(), form.mode});
+  exact.others.push_back({images_form, "images"});
+  return {exact,
+          {"project", siddon_form_choice, {buffers_form, "siddon"}, {{images_form, "siddon-images"}}},
+          {"project", slice_form_choice, {rays_form, "joseph"}, {{innermost_form, "joseph-slices"}}, true}};
 }
 
 class Tuner {
@@ -220,8 +220,8 @@ class Tuner {
     tell(name);
     measuring_ = false;
     if (name == "pdu" || name == "spdu") tune_form(name);
-    if (name == "fdk") tune_exact_form();
-    if (name == "project") tune_siddon_form(), tune_slice_form();
+    for (const Choice& choice : choices())
+      if (name == choice.tune_class) tune_choice(choice);
     const double begin = seconds();
     const Workload work = workload_of(device_, name, size());
     Tuning standard = result_.tuning;
@@ -301,91 +301,39 @@ class Tuner {
 
   static constexpr double spent = 0.02;  // seconds on a form at least, of several runs the best
 
-  // Back-projection.
-  double seconds_with(VoxelDriven::Options options) const {
-    const TuneScan scan(size());
-    options.distance_weight = true;
-    BackprojectionLoop loop(device_, std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options),
-                            false);
-    return best_seconds(
-        loop.slab(), [&] { loop.run(); }, spent);
-  }
-
-  // Back-projection with exact interpolation: from quads, from images, or through local memory, where the device
-  // computes that rightly.
-  void tune_exact_form() {
+  // Of forms with the same bits: another than the standard where it is clearly faster, and right.
+  void tune_choice(const Choice& choice) {
     if (device_.info().cpu()) return;
-    tell("fdk, exact back-projection");
+    std::vector<Candidate> tried;
+    for (const Candidate& other : choice.others)
+      if (lack_of(scan_form(other.mode), device_.info()).empty()) tried.push_back(other);
+    if (tried.empty()) return;
+    tell(fmt::format("{}, {}", choice.tune_class, choice.name));
     const double half = seconds() + 0.5 * time_.left();  // the rest is for the shapes of groups
-    const double quads = seconds_with({});
+    const Scan scan =
+        choice.within_slices ? parallel_bench_scan(size(), size(), size(), size()) : bench_scan(size(), size());
+    const auto seconds_of = [&](const Candidate& form) {
+      return seconds_of_form(device_, scan_form(form.mode), scan, true, spent);
+    };
+    const double standard = seconds_of(choice.standard);
     std::vector<double> trials;
-    std::vector<std::pair<std::string, Variant>> tried;  // forms and what they are checked as
-    const auto try_form = [&](const VoxelDriven::Options& options, const std::string& form, const Variant& variant) {
-      if (seconds() > half) return;
+    for (const Candidate& other : tried) {
+      double& taken = trials.emplace_back(std::numeric_limits<double>::infinity());
+      if (seconds() > half) continue;
       check_interrupt();
       try {
-        trials.push_back(seconds_with(options));
-        tried.emplace_back(form, variant);
+        taken = seconds_of(other);
+      } catch (const PlanError&) {   // it takes more memory
       } catch (const BuildError&) {  // a compiler that does not take it
       } catch (const ClError&) {     // a group that is too large for its registers
       }
-    };
-    for (const LocalTile& tile : local_tiles())
-      if (takes_tile(device_.info(), tile)) try_form({.tile = tile}, tile.text(), tile_variant(tile));
-    if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant());
-    std::string form = quads_form;
-    double fastest = quads;
-    if (const auto best = clearly_fastest(trials, quads);
-        best && check_variant(tried[*best].second, device_).verdict == Verdict::right) {
-      form = tried[*best].first;
-      fastest = trials[*best];
     }
-    result_.tuning.choices[exact_form_choice] = form;
-    result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, fastest});
-  }
-
-  // Siddon's projection: from buffers or images.
-  void tune_siddon_form() {
-    if (device_.info().cpu() || !device_.info().images) return;
-    const TuneScan scan(size());
-    tune_projection_form({siddon_form_choice, buffers_form, images_form}, scan,
-                         {.projector = Projector::siddon, .gpu = true},
-                         {.projector = Projector::siddon, .images = true, .gpu = true}, siddon_image_variant());
-  }
-
-  // Joseph's projection of a parallel beam, ray by ray or with slices innermost.
-  void tune_slice_form() {
-    if (device_.info().cpu()) return;
-    tune_projection_form({slice_form_choice, rays_form, innermost_form},
-                         parallel_bench_scan(size(), size(), size(), size()), {.gpu = true},
-                         {.gpu = true, .slices_innermost = true}, slice_projection_variant());
-  }
-
-  struct FormNames {
-    const char *choice, *plain, *other;
-  };
-  // Two forms with the same bits: the other where it is clearly faster.
-  void tune_projection_form(const FormNames& names, const auto& scan, const ProjectionParameters& plain,
-                            const ProjectionParameters& other, const Variant& variant) {
-    tell(fmt::format("project, {}", names.choice));
-    const auto seconds_of = [&](const ProjectionParameters& form) {
-      ProjectionLoop loop(device_, std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, form));
-      return best_seconds(
-          loop.slab(), [&] { loop.run(); }, spent);
-    };
-    const double of_plain = seconds_of(plain);
-    double of_other = std::numeric_limits<double>::infinity();
-    try {
-      of_other = seconds_of(other);
-    } catch (const PlanError&) {   // it takes more memory
-    } catch (const BuildError&) {  // a compiler that does not take it
-    } catch (const ClError&) {     // a group that is too large for its registers
-    }
-    const double trials[] = {of_other};
-    const bool better = clearly_fastest(trials, of_plain) && check_variant(variant, device_).verdict == Verdict::right;
-    const std::string form = better ? names.other : names.plain;
-    result_.tuning.choices[names.choice] = form;
-    result_.items.push_back({"project", names.choice, names.plain, form, of_plain, better ? of_other : of_plain});
+    const auto best = clearly_fastest(trials, standard);
+    const bool better = best && check_variant(variant_of(tried[*best].mode), device_).verdict == Verdict::right;
+    const std::string form = better ? tried[*best].value : choice.standard.value;
+    result_.tuning.choices[choice.name] = form;
+    result_.items.push_back(
+        {choice.tune_class, choice.name, choice.standard.value, form, standard, better ? trials[*best] : standard});
   }
 
   Device device_;

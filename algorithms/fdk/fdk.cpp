@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "algorithms/fdk/row_filter.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
@@ -107,8 +107,8 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   }
   const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
   if (parameters.hardware_interpolation)
-    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
+    require_textures(true, parameters.half_texels, devices,
+                     parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
     for (const auto& note : check_fdk_views(geometry, grid)) library_log()->warn("{}", note);
     for (const auto& note : notes) library_log()->warn("{}", note);

@@ -10,7 +10,7 @@
 #include "algorithms/geometry/turned_views.hpp"
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
 #include "host/system/error.hpp"
@@ -265,7 +265,7 @@ std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices) {
   const LocalTile* tile = fastest_tile(result);
   const bool images = images_were_fastest(result);
   if ((tile != nullptr || images) &&
-      !variant_works(tile != nullptr ? tile_variant(*tile) : image_variant(), devices, "quads serve"))
+      !variant_works(tile != nullptr ? tile_variant(*tile) : variant_of("images"), devices, "quads serve"))
     for (DeviceModel& model : result) model.choices[exact_form_choice] = quads_form;
   return result;
 }
@@ -324,8 +324,8 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   check_projections(stack, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
   if (parameters.hardware_interpolation)
-    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
+    require_textures(true, parameters.half_texels, devices,
+                     parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used));
     for (const Device& device : used) method->check_device(device.info());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "host/opencl/quirks.hpp"
 
@@ -41,7 +42,7 @@ std::string SliceRows::options() const {
 
 std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
   constexpr std::size_t most_voxels = std::size_t{1} << 25;  // of a slice: kernels count a block's with an int
-  if (!table.plain() || table.axial_rows() != 2 || volume.slice() > most_voxels) return std::nullopt;
+  if (!table.plain() || !table.upright() || volume.slice() > most_voxels) return std::nullopt;
   for (std::size_t view = 0; view < table.axes.size(); ++view)
     if (!within_slices(&table.rays[ray_floats * view], projections.size[1] == 1)) return std::nullopt;
 
@@ -82,6 +83,29 @@ bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& 
   return std::min(volume.size[2], projections.size[1]) >= fewest && !devices.empty() &&
          std::all_of(devices.begin(), devices.end(), faster) &&
          slice_rows(make_rays(geometry, volume, projections), volume, projections).has_value();
+}
+
+void RayProjection::stack_slices(Slab& slab) const {
+  const auto held = static_cast<std::size_t>(slab.extended().count());
+  const std::size_t tile = turning_tile(slab.device());
+  slab.launch({"joseph_slices.cl", "joseph_slices_stack", turning_options(tile) + slice_rows_->options()},
+              {volume_.size[0], padded_places(held), volume_.size[1]}, {tile, tile, 1},
+              {in("volume"), out("stacks"), slab.nx(), slab.ny(), number(held)});
+}
+
+void RayProjection::project_slices(Slab& slab, Range views) const {
+  const auto columns = projections_.size[0], rows = projections_.size[1],
+             held = static_cast<std::size_t>(slab.extended().count());
+  const std::size_t places = slice_rows_->aligned ? padded_places(held) : rows;
+  std::vector<SlabArgument> arguments{in("stacks"), in("rays"), inout("projections"), slab.extent(slab.interior()),
+                                      number(held)};
+  add_spacing(arguments, volume_);
+  arguments.insert(arguments.end(),
+                   {batch_of(projections_, {0, number(rows)}, views), slice_rows_->row_of_0, slice_rows_->row_step});
+  slab.launch({"joseph_slices.cl", "joseph_slices_project", slice_rows_->options()},
+              {columns * parts_of(std::min(places, slice_block), slice_rows_->each()),
+               static_cast<std::size_t>(views.count()), parts_of(places, slice_block)},
+              arguments);
 }
 
 }  // namespace halocline

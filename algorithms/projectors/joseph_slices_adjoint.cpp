@@ -54,7 +54,8 @@ Requirements SliceBackprojection::requirements() const {
       {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
       {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
   add_table_arrays(requirements, table_);
-  requirements.kernels = {"joseph_table_columns", "joseph_stack_raw", "joseph_backproject_slices"};
+  requirements.kernels = {"joseph_slices_adjoint_table", "joseph_slices_adjoint_stack",
+                          "joseph_slices_adjoint_backproject"};
   requirements.detector_rows = detector_rows_;
   // every batch reads and writes the volume
   requirements.preferred_batch = views_of_batch(projections_, 4 * requirements.preferred_batch);
@@ -76,13 +77,13 @@ void SliceBackprojection::filter(Slab& slab, Range views) const {
   std::vector<SlabArgument> arguments{in("rays"), out("columns"), slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch);
-  slab.launch({"joseph_slices_adjoint.cl", "joseph_table_columns", ""}, {columns, count, 1}, arguments);
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_table", ""}, {columns, count, 1}, arguments);
 
   const auto places = static_cast<std::size_t>(slices.count());
   if (places == 0) return;
   const auto row_of_first = rows_.row_of_0 + rows_.row_step * slices.begin - rows.begin;
   const std::size_t tile = turning_tile(slab.device());
-  slab.launch({"joseph_slices_adjoint.cl", "joseph_stack_raw", turning_options(tile)},
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_stack", turning_options(tile)},
               {columns, padded_places(places), count}, {tile, tile, 1},
               {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first), rows_.row_step});
 }
@@ -97,7 +98,7 @@ void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) cons
                     most_voxels = group <= 64 ? group : group / 2;
   const std::size_t lanes = std::min(most_lanes, parts_of(places, rows_.each())),
                     tile_j = std::min(group / lanes, most_voxels) / tile_i;
-  slab.launch({"joseph_slices_adjoint.cl", "joseph_backproject_slices",
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_backproject",
                group < 256 ? fmt::format("-D GROUP={}", group) : std::string()},
               {group * parts_of(volume_.size[0], tile_i), parts_of(volume_.size[1], tile_j),
                parts_of(places, slice_block) * (all_lanes / most_lanes)},

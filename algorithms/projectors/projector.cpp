@@ -6,8 +6,8 @@
 
 #include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/system/error.hpp"
@@ -86,15 +86,14 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
   const Grid& grid = volume.grid();
   check_projection_grids(geometry, grid, projections);
   log_automatic_ray_ends(geometry, grid, projections);
-  if (parameters.hardware_interpolation)
-    require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
+  if (parameters.hardware_interpolation) require_textures(false, false, devices, "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto models = device_models(used);
     ProjectionParameters taken = for_devices(parameters, models, geometry, grid, projections);
     if (taken.slices_innermost && !parameters.slices_innermost)
-      taken.slices_innermost = variant_works(slice_projection_variant(), used, "the volume as it lies serves");
+      taken.slices_innermost = variant_works(variant_of("joseph-slices"), used, "the volume as it lies serves");
     if (has_images_that_pay(geometry, grid, projections, taken, models, options.plan))
-      taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
+      taken.images = variant_works(variant_of("siddon-images"), used, "buffers serve");
     auto method = std::make_shared<RayProjection>(geometry, grid, projections, taken);
     for (const Device& device : used) method->check_device(device.info());
     return program_of(std::move(method));
@@ -134,7 +133,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   log_automatic_ray_ends(geometry, volume, stack);
   const auto program_for = [&](const std::vector<Device>& used) {
     if (const auto slices = faster_in_slices(geometry, stack, volume, projector, device_models(used));
-        slices != nullptr && variant_works(slice_adjoint_variant(), used, "stacks of voxels serve"))
+        slices != nullptr && variant_works(variant_of("joseph-adjoint-slices"), used, "stacks of voxels serve"))
       return program_of(slices);
     const auto models = device_models(used);
     const AdjointBrick* brick = faster_brick(models);

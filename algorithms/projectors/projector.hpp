@@ -75,10 +75,9 @@ class RayProjection {
  private:
   bool turned() const;
   /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. slices: with
-  /// slices innermost (cl/joseph_slices.cl). For CPUs, in vectors: columns of the detector, where Joseph's rays share
-  /// what they read (cl/joseph_columns.cl), or pixels of a row (cl/joseph_lanes.cl, cl/siddon_lanes.cl,
-  /// cl/distance_driven_lanes.cl).
-  enum class Form { portable, slices, columns, lanes };
+  /// slices innermost (cl/joseph_slices.cl). lanes: for CPUs, pixels of a row in vectors (cl/joseph_lanes.cl,
+  /// cl/siddon_lanes.cl, cl/distance_driven_lanes.cl).
+  enum class Form { portable, slices, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
   /// Whether planes across that axis are read as images.

@@ -23,8 +23,8 @@ const ProjectorKind& kind_of(Projector projector) {
 
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options,
                       const std::string& form) {
-  const std::string stem = kind_of(projector).stem, suffix = form.empty() ? "" : "_" + form;
-  return {stem + suffix + ".cl", stem + "_" + verb + suffix, options};
+  const std::string stem = kind_of(projector).stem, file = form.empty() ? stem : stem + "_" + form;
+  return {file + ".cl", file + "_" + verb, options};
 }
 
 std::size_t turning_tile(const DeviceInfo& device) {

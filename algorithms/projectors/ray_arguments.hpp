@@ -20,11 +20,11 @@ struct ProjectorKind {
 };
 const ProjectorKind& kind_of(Projector projector);
 
-/// <stem>_<verb> of cl/<stem>.cl; of a form of it, <stem>_<verb>_<form> of cl/<stem>_<form>.cl.
+/// <stem>_<verb> of cl/<stem>.cl; of a form of it, <stem>_<form>_<verb> of cl/<stem>_<form>.cl.
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options = {},
                       const std::string& form = {});
 
-/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph_layouts.cl and others, and the options that say
+/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph_turn.cl and others, and the options that say
 /// so.
 std::size_t turning_tile(const DeviceInfo& device);
 std::string turning_options(std::size_t tile);

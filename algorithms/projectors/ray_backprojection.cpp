@@ -17,7 +17,7 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       faces_(projector == Projector::siddon && may_run_in_faces(table_, volume, projections)),
       tiles_(!gpu && projector == Projector::joseph && table_.plain()),
       stacks_(gpu && projector == Projector::joseph && table_.plain() && !table_.any_follows(2)),
-      upright_(stacks_ && table_.axial_rows() == 2),
+      upright_(stacks_ && table_.upright()),
       slices_per_item_(stacks_ ? 16
                        : gpu   ? 4
                                : 8) {

@@ -64,8 +64,6 @@ RayProjection::Form RayProjection::form() const {
   if (slice_rows_ && parameters_.projector == Projector::joseph && !images()) return Form::slices;
   if (parameters_.gpu || images() || !table_.plain()) return Form::portable;
   if (parameters_.projector != Projector::joseph) return Form::lanes;
-  constexpr std::size_t fewest = 8;  // rows that make a vector
-  if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
   // which reads pairs of voxels along x and along y
   return volume_.size[0] > 1 && volume_.size[1] > 1 ? Form::lanes : Form::portable;
 }
@@ -110,18 +108,14 @@ Requirements RayProjection::requirements() const {
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
   add_table_arrays(requirements, table_);
   requirements.kernels = {ray_kernel(parameters_.projector, "project", "", form_ == Form::lanes ? "lanes" : "").kernel};
-  if (form_ == Form::columns) {
-    requirements.kernels = {"joseph_project_columns"};
-    requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
-  }
   if (form_ == Form::slices) {
-    requirements.kernels = {"joseph_project_slices"};
+    requirements.kernels = {"joseph_slices_project"};
     requirements.arrays.push_back({.name = "stacks", .kind = ArrayKind::volume, .slice_step = 4});
   }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {
     if (parameters_.projector == Projector::joseph) {
-      requirements.kernels = {"joseph_project_image"};
+      requirements.kernels = {"joseph_image_project"};
       requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
     }
     for (int axis = 0; axis < 3; ++axis)
@@ -163,22 +157,14 @@ void RayProjection::loaded(Slab& slab) const {
   if (form_ == Form::slices) return stack_slices(slab);
   const auto held = slab.extended().count();
   const std::size_t tile = turning_tile(slab.device());
-  const std::string options = turning_options(tile);
-  const auto turn = [&](const char* name) {
-    slab.launch({"joseph_layouts.cl", "joseph_turn", options},
+  if (turned())
+    slab.launch({"joseph_turn.cl", "joseph_turn", turning_options(tile)},
                 {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)}, {tile, tile, 1},
-                {in("volume"), out(name), slab.nx(), slab.ny()});
-  };
-  if (turned()) turn("turned");
-  if (form_ == Form::columns && table_.axial_rows() == 1) turn("lines");
-  if (form_ == Form::columns && table_.axial_rows() == 2)
-    slab.launch({"joseph_layouts.cl", "joseph_stand", options},
-                {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]}, {tile, tile, 1},
-                {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
+                {in("volume"), out("turned"), slab.nx(), slab.ny()});
   for (int axis = 0; axis < 3; ++axis) {
     if (!planes_across(axis)) continue;
     const auto extent = slab.image_extent(planes_names[axis]);
-    slab.launch({"joseph_image.cl", "joseph_planes", image_options(axis)}, extent,
+    slab.launch({"joseph_image.cl", "joseph_image_planes", image_options(axis)}, extent,
                 {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
                  number(extent[1]), number(extent[2])});
   }
@@ -194,7 +180,6 @@ void RayProjection::project(Slab& slab, Range views) const {
     arguments.emplace_back(in("rays"));
     add_table(arguments, table_, columns);
     arguments.insert(arguments.end(), {inout("projections"), slab.extent(slab.interior())});
-    if (form_ == Form::columns) arguments.emplace_back(number(slab.extended().count()));
     add_spacing(arguments, volume_);
     arguments.emplace_back(batch_of(projections_, {0, number(rows)}, views));
     add_widths(arguments, parameters_.projector, table_);
@@ -221,16 +206,10 @@ void RayProjection::project(Slab& slab, Range views) const {
       add_common(arguments);
       const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
       const std::size_t turns = count / (order_.empty() ? 1 : 2);
-      slab.launch({"joseph_image.cl", "joseph_project_image", image_options(axis)},
+      slab.launch({"joseph_image.cl", "joseph_image_project", image_options(axis)},
                   {parts_of(columns, group[0]) * parts_of(turns, group[2]) * group[0], rows, group[2]}, group,
                   arguments);
     }
-  } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.cl
-    std::vector<SlabArgument> arguments{in("lines")};
-    add_common(arguments);
-    slab.launch(
-        {"joseph_columns.cl", "joseph_project_columns", fmt::format("{} -D AXIAL={}", index, table_.axial_rows())},
-        {count, parts_of(columns, 8), parts_of(rows, 128)}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
     if (turned())
       launch(index + " -D TURNED", {in("volume"), in("turned")});

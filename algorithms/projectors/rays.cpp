@@ -275,17 +275,13 @@ bool RayTable::any_follows(int axis) const {
   return std::any_of(axes.begin(), axes.end(), [&](std::int32_t each) { return (each >> axis & 1) != 0; });
 }
 
-int RayTable::axial_rows() const {
-  for (const int axis : {2, 1}) {
-    bool axial = !any_follows(axis);
-    for (std::size_t view = 0; axial && view < axes.size(); ++view) {
-      const float* step = &rays[18 * view + 12];  // of direction and moment, a row
-      for (int other = 0; other < 3; ++other) axial = axial && (other == axis || step[other] == 0);
-      axial = axial && step[3 + axis] == 0;
-    }
-    if (axial) return axis;
+bool RayTable::upright() const {
+  bool result = !any_follows(2);
+  for (std::size_t view = 0; result && view < axes.size(); ++view) {
+    const float* step = &rays[18 * view + 12];  // of direction and moment, a row
+    result = step[0] == 0 && step[1] == 0 && step[5] == 0;
   }
-  return 0;
+  return result;
 }
 
 RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& projections) {

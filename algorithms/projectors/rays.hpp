@@ -27,9 +27,8 @@ struct RayTable {
   /// Rays are whole lines through a flat detector's pixels: what every form of the projectors takes.
   bool plain() const { return arcs.empty() && sources.empty(); }
   bool any_follows(int axis) const;
-  /// The index axis (j = 1 or k = 2) along which alone the rays of every detector column differ, to the last bit, and
-  /// which no ray follows; 0 if there is none.
-  int axial_rows() const;
+  /// The rays of every detector column differ along k alone, to the last bit, and no ray follows k.
+  bool upright() const;
 };
 
 /// Where a point of the world lies: between the source's plane and the detector (which has no edges, but bends if the

@@ -1,5 +1,5 @@
 // Kernel variants that are faster on some devices, checked against their portable twins: drivers have been seen to
-// compile them wrongly. Each family of kernels names its own (fused_variants.hpp, projector_variants.hpp,
+// compile them wrongly. Each family of kernels names its own (fused_variants.hpp, scan_forms.hpp,
 // row_filter_variants.hpp); self_check.hpp lists all of them.
 #pragma once
 

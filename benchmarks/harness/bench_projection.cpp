@@ -17,7 +17,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/float64_reference.hpp"
-#include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/support/philox.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
@@ -33,98 +33,34 @@ constexpr std::size_t most_size = 8192, most_views = 65536;
 
 const char* const names[] = {"project", "backproject", "fdk", "slices"};
 
-// A line of the table.
-struct Mode {
-  std::string name;
-  std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
-  bool images = false, hardware = false, half = false;
-  int pack = 1;                         // views that share a fetch
-  bool columns = false;                 // CPUs: detector columns
-  bool local = false;                   // GPUs: through local memory
-  bool innermost = false;               // slices innermost: rays lie within slices
-  const AdjointBrick* brick = nullptr;  // GPUs: of Joseph's adjoint
-};
-
-std::vector<Mode> all_modes(ScanBench bench) {
-  const Mode exact{.name = "exact"}, texture{.name = "texture", .images = true, .hardware = true},
-      half{.name = "half", .images = true, .hardware = true, .half = true, .pack = 4};
-  switch (bench) {
-    case ScanBench::backproject: {
-      std::vector<Mode> modes{exact,
-                              {.name = "columns", .columns = true},
-                              {.name = "local", .local = true},
-                              {.name = "images", .images = true},
-                              texture,
-                              {.name = "pairs", .images = true, .hardware = true, .pack = 2},
-                              half,
-                              {.name = "joseph-adjoint", .projector = Projector::joseph},
-                              {.name = "joseph-adjoint-slices", .projector = Projector::joseph, .innermost = true},
-                              {.name = "siddon-adjoint", .projector = Projector::siddon},
-                              {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
-      for (const AdjointBrick& brick : adjoint_bricks())
-        modes.push_back({.name = "joseph-bricks-" + brick.text(), .projector = Projector::joseph, .brick = &brick});
-      return modes;
-    }
-    case ScanBench::project:
-      return {{.name = "joseph", .projector = Projector::joseph},
-              {.name = "joseph-slices", .projector = Projector::joseph, .innermost = true},
-              {.name = "joseph-images", .projector = Projector::joseph, .images = true},
-              {.name = "joseph-texture", .projector = Projector::joseph, .images = true, .hardware = true},
-              {.name = "joseph-pairs", .projector = Projector::joseph, .images = true, .hardware = true, .pack = 2},
-              {.name = "siddon", .projector = Projector::siddon},
-              {.name = "siddon-images", .projector = Projector::siddon, .images = true},
-              {.name = "distance-driven", .projector = Projector::distance_driven}};
-    case ScanBench::fdk:
-      return {exact, texture, half};
-    case ScanBench::slices:
-      return {exact, texture};
-  }
-  return {};
+std::vector<ScanForm> all_forms(ScanBench bench) {
+  if (bench == ScanBench::fdk) return {scan_form("exact"), scan_form("texture"), scan_form("half")};
+  if (bench == ScanBench::slices) return {scan_form("exact"), scan_form("texture")};
+  std::vector<ScanForm> forms;
+  for (const ScanForm& form : scan_forms())
+    if (form.adjoint == (bench == ScanBench::backproject)) forms.push_back(form);
+  return forms;
 }
 
-FdkParameters fdk_parameters(const Mode& mode) {
+FdkParameters fdk_parameters(const ScanForm& form) {
   FdkParameters parameters;
-  parameters.hardware_interpolation = mode.hardware;
-  parameters.half_texels = mode.half;
+  parameters.hardware_interpolation = form.hardware;
+  parameters.half_texels = form.half;
   return parameters;
 }
 
-// The fastest as far as is known, or the first of those that the device takes.
-LocalTile bench_tile(const Device& device) {
-  if (const LocalTile* fastest = fastest_tile(device_models({device}))) return *fastest;
-  for (const LocalTile& tile : local_tiles())
-    if (takes_tile(device.info(), tile)) return tile;
-  throw InputError("the device has too little local memory");
+// Joseph's adjoint in bricks where a device takes them by default.
+std::unique_ptr<BackprojectionMethod> backprojection(ScanForm form, const Scan& scan, const Device& device) {
+  const bool gpu = !device.info().cpu() || form.brick != nullptr;
+  if (form.projector == Projector::joseph && form.brick == nullptr) form.brick = faster_brick(device_models({device}));
+  return make_backprojection(form, scan, gpu);
 }
 
-std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
-  if (mode.innermost) return std::make_unique<SliceBackprojection>(scan.geometry, scan.stack, scan.volume);
-  if (mode.projector)
-    return std::make_unique<RayBackprojection>(
-        scan.geometry, scan.stack, scan.volume, *mode.projector, !device.info().cpu() || mode.brick != nullptr,
-        mode.brick != nullptr ? mode.brick : faster_brick(device_models({device})));
-  VoxelDriven::Options options;
-  options.distance_weight = true;
-  options.hardware_interpolation = mode.hardware;
-  options.half_texels = mode.half;
-  options.texel_pairs = mode.pack == 2;
-  options.cpu = mode.columns;
-  if (mode.images && !mode.hardware) options.image_side = std::max(scan.stack.size[0], scan.stack.size[1]);
-  if (mode.local) options.tile = bench_tile(device);
-  return std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options);
+std::unique_ptr<RayProjection> projection(const ScanForm& form, const Scan& scan, const Device& device) {
+  return make_projection(form, scan, !device.info().cpu());
 }
 
-std::unique_ptr<RayProjection> projection(const Mode& mode, const BenchScan& scan, const Device& device) {
-  ProjectionParameters parameters{.projector = *mode.projector};
-  parameters.hardware_interpolation = mode.hardware;
-  parameters.images = mode.images;
-  parameters.gpu = !device.info().cpu();
-  parameters.texel_pairs = mode.pack == 2;
-  parameters.slices_innermost = mode.innermost;
-  return std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, parameters);
-}
-
-std::vector<Grid> three_planes(const BenchScan& scan) {
+std::vector<Grid> three_planes(const Scan& scan) {
   std::vector<Grid> planes;
   for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(scan.volume, axis, centre_of(scan.volume)));
   return planes;
@@ -136,26 +72,13 @@ std::size_t pixels_of(const std::vector<Grid>& planes) {
   return pixels;
 }
 
-// Device memory of a mode; throws an Error that says why the device does not take it.
-std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, const Device& device) {
-  const DeviceInfo& info = device.info();
-  if (mode.columns && !info.cpu()) throw InputError("for CPUs only");
-  if ((mode.local || mode.brick != nullptr) && info.cpu()) throw InputError("for GPUs only");
-  if (mode.brick != nullptr && !takes_brick(info, *mode.brick))
-    throw InputError("the device has too little local memory");
-  if (mode.innermost) {
-    const auto rows = slice_rows(make_rays(scan.geometry, scan.volume, scan.stack), scan.volume, scan.stack);
-    if (!rows) throw InputError("rays of a cone beam do not lie within slices");
-    if (bench == ScanBench::backproject && !rows->aligned) throw InputError("rows lie between slices");
-  }
-  if (mode.images && !info.images) throw InputError("the device has no images");
-  if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
-    throw InputError("the device's images are too small for it");
-  if (mode.pack == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
+// Device memory of a form; throws an Error that says why the device does not take it.
+std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, const Device& device) {
+  if (const std::string lack = lack_of(form, scan, device.info()); !lack.empty()) throw InputError(lack);
   const auto resident = [&](const Requirements& need) {
-    if (mode.pack > 1 && need.batch_step != mode.pack)
+    if (form.pack > 1 && need.batch_step != form.pack)
       throw InputError(fmt::format("{} views of {}^2 pixels do not lie in {}s a turn apart", scan.stack.size[2],
-                                   scan.stack.size[0], mode.pack == 2 ? "pair" : "quartet"));
+                                   scan.stack.size[0], form.pack == 2 ? "pair" : "quartet"));
     const auto plan = resident_plan(device, need);
     if (!plan) throw PlanError("does not fit the device's memory as one slab");
     return plan->slabs[0].bytes;
@@ -163,18 +86,15 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   const auto model = device_models({device});
   switch (bench) {
     case ScanBench::backproject:
-      return resident(backprojection(mode, scan, device)->requirements());
-    case ScanBench::project: {
-      const auto method = projection(mode, scan, device);
-      method->check_device(info);
-      return resident(method->requirements());
-    }
+      return resident(backprojection(form, scan, device)->requirements());
+    case ScanBench::project:
+      return resident(projection(form, scan, device)->requirements());
     case ScanBench::fdk: {
-      const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode), model);
+      const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(form), model);
       return plan.slabs[0].bytes;
     }
     case ScanBench::slices: {
-      const Plan plan = plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode),
+      const Plan plan = plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(form),
                                     pixels_of(three_planes(scan)), model[0]);
       return plan.slabs[0].bytes;
     }
@@ -182,16 +102,16 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   return 0;
 }
 
-std::vector<Mode> wanted_modes(ScanBench bench, const ScanBenchOptions& options) {
+std::vector<ScanForm> wanted_modes(ScanBench bench, const ScanBenchOptions& options) {
   const auto known = scan_bench_modes(bench);
   for (const auto& name : options.modes)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw InputError(fmt::format("`modes` has \"{}\"; expected some of: {}", name, fmt::join(known, ", ")));
-  std::vector<Mode> wanted;
-  for (auto& mode : all_modes(bench))
+  std::vector<ScanForm> wanted;
+  for (auto& form : all_forms(bench))
     if (options.modes.empty() ||
-        std::find(options.modes.begin(), options.modes.end(), mode.name) != options.modes.end())
-      wanted.push_back(std::move(mode));
+        std::find(options.modes.begin(), options.modes.end(), form.mode) != options.modes.end())
+      wanted.push_back(std::move(form));
   return wanted;
 }
 
@@ -250,7 +170,7 @@ std::array<double, 3> as_doubles(const Index3& index) {
   return {static_cast<double>(index[0]), static_cast<double>(index[1]), static_cast<double>(index[2])};
 }
 
-BenchScan scan_of(const ScanBenchPlan& plan) {
+Scan scan_of(const ScanBenchPlan& plan) {
   if (plan.slices == 0) return bench_scan(plan.size, plan.views);
   return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
 }
@@ -265,25 +185,25 @@ class Runner {
         scan_(scan_of(plan)),
         exact_scan_{scan_.geometry, scan_.volume, scan_.stack} {}
 
-  const BenchScan& scan() const { return scan_; }
+  const Scan& scan() const { return scan_; }
 
-  ScanRate run(const Mode& mode) {
+  ScanRate run(const ScanForm& form) {
     ScanRate rate;
-    rate.mode = mode.name;
+    rate.mode = form.mode;
     rate.updates = static_cast<double>(scan_.volume.count()) * static_cast<double>(scan_.stack.size[2]);
     rate.rays = static_cast<double>(scan_.stack.count());
     switch (bench_) {
       case ScanBench::backproject:
-        backproject(mode, rate);
+        backproject(form, rate);
         break;
       case ScanBench::project:
-        project(mode, rate);
+        project(form, rate);
         break;
       case ScanBench::fdk:
-        reconstruct(mode, rate);
+        reconstruct(form, rate);
         return rate;
       case ScanBench::slices:
-        slice(mode, rate);
+        slice(form, rate);
         break;
     }
     auto found = limit_of(rate.fetch);
@@ -295,7 +215,7 @@ class Runner {
     return rate;
   }
 
-  /// Fetches a second: the best of those measured beside each mode, for a machine with other users may be slow in
+  /// Fetches a second: the best of those measured beside each form, for a machine with other users may be slow in
   /// between.
   void set_limit(ScanRate& rate) {
     if (const auto found = limit_of(rate.fetch); found != limits_.end()) rate.fetch_limit = found->second;
@@ -311,52 +231,53 @@ class Runner {
     return exact_[key];
   }
 
-  void backproject(const Mode& mode, ScanRate& rate) {
+  void backproject(const ScanForm& form, ScanRate& rate) {
     const auto voxels = elements_of(scan_.volume.size);
     const auto value = numbers_of(scan_.stack);
     const Exact& expected =
-        exact(mode.projector ? projector_name(*mode.projector) : "", places, [&](std::size_t n) -> ExactSum {
-          if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
+        exact(form.projector ? projector_name(*form.projector) : "", places, [&](std::size_t n) -> ExactSum {
+          if (form.projector) return exact_adjoint(exact_scan_, *form.projector, voxels[n], value);
           return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
         });
-    BackprojectionLoop loop(device_, backprojection(mode, scan_, device_), mode.projector.has_value());
+    BackprojectionLoop loop(device_, backprojection(form, scan_, device_), form.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
-    if (mode.brick != nullptr) {  // a row's value serves two voxels
+    if (form.brick != nullptr) {  // a row's value serves two voxels
       rate.fetch = {.channels = 1};
       rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) / 2;
-    } else if (mode.innermost) {
+    } else if (form.innermost) {
       rate.fetches = expected.terms * static_cast<double>(scan_.volume.count());
-    } else if (mode.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
+    } else if (form.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
       constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
       rate.fetch = {.channels = 4};
       rate.fetches =
-          expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*mode.projector)];
-    } else if (mode.images) {
-      rate.fetch = {.image = true, .channels = mode.pack, .half = mode.half, .nearest = !mode.hardware};
-      rate.fetches = rate.updates / mode.pack * (mode.hardware ? 1 : 4);
+          expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*form.projector)];
+    } else if (form.images) {
+      rate.fetch = {.image = true, .channels = form.pack, .half = form.half, .nearest = !form.hardware};
+      rate.fetches = rate.updates / form.pack * (form.hardware ? 1 : 4);
     } else {
-      rate.fetch = {.channels = mode.columns ? 1 : 4};
-      rate.fetches = rate.updates * (mode.columns ? 2 : 1);
+      const bool columns = form.devices == ScanForm::For::cpus;
+      rate.fetch = {.channels = columns ? 1 : 4};
+      rate.fetches = rate.updates * (columns ? 2 : 1);
     }
   }
 
-  void project(const Mode& mode, ScanRate& rate) {
+  void project(const ScanForm& form, ScanRate& rate) {
     const auto pixels = elements_of(scan_.stack.size);
     const auto value = numbers_of(scan_.volume);
-    const Exact& expected = exact(projector_name(*mode.projector), places, [&](std::size_t n) {
-      return exact_projection(exact_scan_, *mode.projector, pixels[n], value);
+    const Exact& expected = exact(projector_name(*form.projector), places, [&](std::size_t n) {
+      return exact_projection(exact_scan_, *form.projector, pixels[n], value);
     });
-    ProjectionLoop loop(device_, projection(mode, scan_, device_));
+    ProjectionLoop loop(device_, projection(form, scan_, device_));
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(pixels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
-    rate.fetch = {.image = mode.images, .channels = mode.pack, .nearest = mode.images && !mode.hardware};
+    rate.fetch = {.image = form.images, .channels = form.pack, .nearest = form.images && !form.hardware};
     // the sampler reads four voxels at a time
-    rate.fetches = expected.terms * rate.rays / (mode.hardware ? 4.0 * mode.pack : 1.0);
+    rate.fetches = expected.terms * rate.rays / (form.hardware ? 4.0 * form.pack : 1.0);
   }
 
   const Volume& projections() {
@@ -364,12 +285,12 @@ class Runner {
     return projections_;
   }
 
-  void reconstruct(const Mode& mode, ScanRate& rate) {
+  void reconstruct(const ScanForm& form, ScanRate& rate) {
     constexpr int most_runs = 5;
     const auto voxels = elements_of(scan_.volume.size);
     const auto run = [&] {
       check_interrupt();
-      return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(mode), {device_});
+      return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_});
     };
     const RunResult first = run();  // compiles
     std::vector<float> found;
@@ -406,11 +327,11 @@ class Runner {
     return result;
   }
 
-  void slice(const Mode& mode, ScanRate& rate) {
+  void slice(const ScanForm& form, ScanRate& rate) {
     const auto planes = three_planes(scan_);
     const std::size_t pixels = pixels_of(planes);
     rate.updates = static_cast<double>(pixels) * static_cast<double>(scan_.stack.size[2]);
-    Slices resident(device_, projections(), scan_.geometry, scan_.volume, fdk_parameters(mode), pixels);
+    Slices resident(device_, projections(), scan_.geometry, scan_.volume, fdk_parameters(form), pixels);
     const auto images = resident.reconstruct(planes);
     const auto elements = elements_of({planes[0].size[0], planes[0].size[1], planes.size()});
     std::vector<float> found;
@@ -423,15 +344,15 @@ class Runner {
                          }).relative_rmse(found);
     rate.seconds = best_seconds(
         resident.slab(), [&] { resident.enqueue(planes); }, seconds_);
-    rate.fetch = {.image = mode.images, .channels = mode.images ? 1 : 4};
+    rate.fetch = {.image = form.images, .channels = form.images ? 1 : 4};
     rate.fetches = rate.updates;
-    rate.bytes = sizeof(float) * (rate.rays * (mode.images ? 1 : 4) + static_cast<double>(pixels));
+    rate.bytes = sizeof(float) * (rate.rays * (form.images ? 1 : 4) + static_cast<double>(pixels));
   }
 
   ScanBench bench_;
   Device device_;
   double seconds_;
-  BenchScan scan_;
+  Scan scan_;
   ExactScan exact_scan_;  // refers to scan_
   std::map<std::string, Exact> exact_;
   std::vector<std::pair<Fetch, double>> limits_;
@@ -446,7 +367,7 @@ std::string scan_bench_name(ScanBench bench) {
 
 std::vector<std::string> scan_bench_modes(ScanBench bench) {
   std::vector<std::string> result;
-  for (const auto& mode : all_modes(bench)) result.push_back(mode.name);
+  for (const auto& form : all_forms(bench)) result.push_back(form.mode);
   return result;
 }
 
@@ -472,17 +393,17 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
     plan.size = size;
     plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
     if (options.slices) plan.slices = *options.slices, plan.rows = options.rows.value_or(plan.slices);
-    const BenchScan scan = scan_of(plan);
+    const Scan scan = scan_of(plan);
     bool all_fit = true;
-    for (const Mode& mode : wanted) {
+    for (const ScanForm& form : wanted) {
       try {
-        plan.bytes = std::max(plan.bytes, bytes_of(bench, mode, scan, device));
-        plan.modes.push_back(mode.name);
+        plan.bytes = std::max(plan.bytes, bytes_of(bench, form, scan, device));
+        plan.modes.push_back(form.mode);
       } catch (const PlanError& error) {
         all_fit = false;
-        plan.left_out.push_back(fmt::format("{}: {}", mode.name, first_line(error.what())));
+        plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
       } catch (const InputError& error) {
-        plan.left_out.push_back(fmt::format("{}: {}", mode.name, first_line(error.what())));
+        plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
       }
     }
     if (all_fit || options.size || size <= smallest_size) break;
@@ -508,13 +429,13 @@ ScanBenchResult run_scan_bench(ScanBench bench, const Device& device, const Scan
     result.coordinate_error = worst.error;
     result.coordinate_bound = worst.bound;
   }
-  const auto modes = all_modes(bench);
+  const auto modes = all_forms(bench);
   double done = 0;
   for (const auto& name : result.plan.modes) {
     check_interrupt();
     if (progress) progress({"bench", done++, static_cast<double>(result.plan.modes.size()), name});
     result.rates.push_back(
-        runner.run(*std::find_if(modes.begin(), modes.end(), [&](const Mode& mode) { return mode.name == name; })));
+        runner.run(*std::find_if(modes.begin(), modes.end(), [&](const ScanForm& form) { return form.mode == name; })));
   }
   for (ScanRate& rate : result.rates) runner.set_limit(rate);
   return result;

@@ -75,7 +75,7 @@ class Data {
   }
 
   ScalingOptions options_;
-  BenchScan scan_;
+  Scan scan_;
   Grid cube_;
   Volume projections_, noisy_;
   Voxels result_;

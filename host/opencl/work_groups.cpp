@@ -41,9 +41,9 @@ constexpr Row table[] = {
     {"", "", "", "slices_image", {16, 8, 1}},
     {"", "", "", "slices_exact", {16, 8, 1}},
     // planes across x: read along their layers, written along y
-    {"", "", "", "joseph_planes", {16, 1, 16}},
+    {"", "", "", "joseph_image_planes", {16, 1, 16}},
     // neighbours along slices, some columns of a few views, which meet much the same voxels
-    {"", "", "", "joseph_project_slices", {128, 4, 1}},
+    {"", "", "", "joseph_slices_project", {128, 4, 1}},
     {"", "", "", "joseph_project", {32, 2, 4}},
     {"", "", "", "joseph_backproject", {16, 8, 1}},
     {"", "", "", "siddon_project", {32, 2, 4}},

@@ -18,8 +18,8 @@
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
-#include "algorithms/projectors/joseph_bricks.hpp"
 #include "algorithms/projectors/backproject_tile.hpp"
+#include "algorithms/projectors/joseph_bricks.hpp"
 #include "host/opencl/fft_library.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"
@@ -175,7 +175,7 @@ TEST_F(SelfCheck, DevicesCheckTells) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  EXPECT_EQ(names.size(), 4 + 9 + 3 + local_tiles().size() + adjoint_bricks().size());
+  EXPECT_EQ(names.size(), 4 + 12 + 3 + local_tiles().size() + adjoint_bricks().size());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "algorithms/calibration/self_check.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -145,14 +145,14 @@ TEST(AdjointBricks, AreForUprightScans) {
         RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, &small)
             .requirements()
             .kernels.back();
-    EXPECT_NE(kernel, "joseph_backproject_bricks") << name;
+    EXPECT_NE(kernel, "joseph_bricks_backproject") << name;
   }
   const auto scene = reference::scene_named("cone");
   for (const auto projector : {Projector::siddon, Projector::distance_driven})
     EXPECT_THAT(RayBackprojection(scene.geometry, scene.projections, scene.grid, projector, true, &small)
                     .requirements()
                     .kernels,
-                testing::Not(testing::Contains("joseph_backproject_bricks")));
+                testing::Not(testing::Contains("joseph_bricks_backproject")));
 }
 
 TEST(AdjointBricks, HoldTheNumbersOfLargeDetectors) {

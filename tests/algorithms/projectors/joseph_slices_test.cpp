@@ -7,8 +7,8 @@
 #include <memory>
 #include <numeric>
 
-#include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/landweber.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
@@ -95,7 +95,7 @@ class SliceProjection : public testing::TestWithParam<SliceScene> {
   Voxels projected(bool innermost, const RunOptions& options = {}) const {
     const RayProjection method(scene.geometry, scene.grid, scene.projections,
                                {.gpu = true, .slices_innermost = innermost});
-    EXPECT_EQ(method.requirements().kernels.front(), innermost ? "joseph_project_slices" : "joseph_project");
+    EXPECT_EQ(method.requirements().kernels.front(), innermost ? "joseph_slices_project" : "joseph_project");
     return run_program(program_of(method), {{"volume", &volume}}, scene.projections, device(), options).output.voxels;
   }
   Voxels backprojected(bool innermost, const RunOptions& options = {}) const {
@@ -202,12 +202,12 @@ TEST(SlicesInnermost, AreTakenWhereTheyWereFaster) {
   for (DeviceModel* each : {&plain, &tuned}) each->memory = each->max_allocation = std::size_t{1} << 30;
   tuned.choices[slice_form_choice] = innermost_form;
   EXPECT_EQ(kernels({plain}).first.front(), "joseph_project");
-  EXPECT_EQ(kernels({plain, tuned}).second.back(), "joseph_backproject_stacks");
-  EXPECT_EQ(kernels({tuned}).first.front(), "joseph_project_slices");
-  EXPECT_EQ(kernels({tuned}).second.back(), "joseph_backproject_slices");
+  EXPECT_EQ(kernels({plain, tuned}).second.back(), "joseph_stacks_backproject");
+  EXPECT_EQ(kernels({tuned}).first.front(), "joseph_slices_project");
+  EXPECT_EQ(kernels({tuned}).second.back(), "joseph_slices_adjoint_backproject");
   tuned.cpu = true;
-  EXPECT_EQ(kernels({tuned}).first.front(), "joseph_project_columns");
-  EXPECT_EQ(kernels({tuned}).second.back(), "joseph_backproject_tiles");
+  EXPECT_EQ(kernels({tuned}).first.front(), "joseph_lanes_project");
+  EXPECT_EQ(kernels({tuned}).second.back(), "joseph_tiles_backproject");
 }
 
 // A solver's program for such devices, on whatever device there is.
@@ -224,9 +224,9 @@ TEST(SlicesInnermost, AreTheSameInPrograms) {
       const Program program = landweber(
           RayOperator(scene.geometry, scene.grid, scene.projections, Projector::joseph, {&model, 1}), parameters);
       const auto& kernels = program.needs.kernels;
-      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_project_slices"), &model == &tuned ? 1 : 0);
+      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_slices_project"), &model == &tuned ? 1 : 0);
       // of rows between slices the other adjoint is faster
-      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_backproject_slices"),
+      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_slices_adjoint_backproject"),
                 &model == &tuned && aligned ? 1 : 0);
       return run_program(program, {{"b", &stack}}, scene.grid, device(), options).output.voxels;
     };

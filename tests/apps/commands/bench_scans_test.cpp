@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/joseph_bricks.hpp"
 #include "benchmarks/harness/bench_projection.hpp"
 #include "host/system/error.hpp"
@@ -44,7 +45,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
   const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
   ASSERT_GE(results["benches"].size(), devices);
   const std::map<std::string, std::size_t> count{
-      {"project", 8}, {"backproject", 11 + adjoint_bricks().size()}, {"fdk", 3}, {"slices", 2}};
+      {"project", 8}, {"backproject", 10 + local_tiles().size() + adjoint_bricks().size()}, {"fdk", 3}, {"slices", 2}};
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 20);
     EXPECT_EQ(bench["views"], 16);
