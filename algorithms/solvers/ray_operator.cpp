@@ -104,7 +104,7 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   add_start(program, adjoint_, label_ + adjoint_prefix);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
-  if (!all_rows_) program.detector_rows = adjoint_->requirements().detector_rows;
+  if (!all_rows_) program.needs.detector_rows = adjoint_->requirements().detector_rows;
   return program;
 }
 

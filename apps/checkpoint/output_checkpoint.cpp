@@ -19,7 +19,7 @@
 #include "host/system/interrupt.hpp"
 #include "host/system/plural.hpp"
 #include "host/system/thread_pool.hpp"
-#include "scheduling/execution/delivered.hpp"
+#include "scheduling/execution/resumable_output.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {

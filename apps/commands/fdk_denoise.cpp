@@ -69,11 +69,11 @@ DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid
     volumes.push_back({volume_name, {{0, "volume"}, {last, "f"}}});
     if (denoise.weighted()) volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
   }
-  chosen_ = plan_staying(jobs, volumes);
+  chosen_ = plan_resident_volumes(jobs, volumes);
 }
 
 double DenoisedPlan::spilled_bytes() const {
-  return grid_bytes(grid_) * static_cast<double>(volumes_ - chosen_.staying.size());
+  return grid_bytes(grid_) * static_cast<double>(volumes_ - chosen_.resident.size());
 }
 
 double DenoisedPlan::denoise_bytes(const FdkDenoise& denoise) const {
@@ -83,7 +83,7 @@ double DenoisedPlan::denoise_bytes(const FdkDenoise& denoise) const {
 
 std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) const {
   std::vector<DistributedArray::Share> shares;
-  if (chosen_.staying.contains(name))
+  if (chosen_.resident.contains(name))
     for (const auto& share : chosen_.shares) {
       const auto device = std::find_if(devices_.begin(), devices_.end(),
                                        [&](const Device& each) { return each.info().name == share.device; });

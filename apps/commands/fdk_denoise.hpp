@@ -10,7 +10,7 @@
 #include "algorithms/jobs/denoise_settings.hpp"
 #include "apps/job/job.hpp"
 #include "host/volume/device_array.hpp"
-#include "scheduling/planning/staying.hpp"
+#include "scheduling/planning/resident_volumes.hpp"
 
 namespace halocline {
 
@@ -54,7 +54,7 @@ class DenoisedPlan {
   std::vector<Device> devices_;
   Grid grid_;
   std::size_t volumes_ = 1;
-  StayingPlan chosen_;
+  ResidentVolumesPlan chosen_;
 };
 
 /// Denoises `volume`, with `variance` (nullptr: none) as weights, into `output`. name: of the job in the report.

@@ -5,10 +5,7 @@ namespace halocline {
 std::vector<RunState::Array> state_arrays(const Requirements& requirements) {
   std::vector<RunState::Array> result;
   for (const auto& need : requirements.arrays)
-    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output)
-      result.push_back({need.name, array_bytes(need, requirements, static_cast<std::int64_t>(requirements.size[2]),
-                                               static_cast<std::int64_t>(requirements.stack[1]),
-                                               static_cast<std::int64_t>(requirements.stack[2]))});
+    if (is_state(need)) result.push_back({need.name, whole_bytes(need, requirements)});
   return result;
 }
 

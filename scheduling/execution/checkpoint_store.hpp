@@ -37,8 +37,8 @@ class CheckpointStore {
   virtual ~CheckpointStore() = default;
   /// In place of what was kept before. `state` is good for the time of the call.
   virtual void keep(const RunState& state) = 0;
-  /// What a run of this job is to go on from; nothing: it starts from the beginning. Asked again when a run begins anew
-  /// on other devices or in smaller slabs.
+  /// What a run of this job is to go on from; nothing: it starts from the beginning. Asked again when a run begins
+  /// again on other devices or in smaller slabs.
   virtual std::optional<RunState> kept() = 0;
 };
 

@@ -18,7 +18,7 @@ std::vector<Device> working_devices(const std::vector<Device>& devices);
 bool exclude_failed(const std::vector<Device>& devices, const DeviceError& error, const std::string& done = {});
 
 /// work(devices that have not failed). When one of them fails (is lost, does not compile a kernel, stays without memory
-/// however little is asked for), a warning names it and the work begins anew with the others: what comes out does not
+/// however little is asked for), a warning names it and the work begins again with the others: what comes out does not
 /// depend on the devices of a kind. The error of the last one is thrown. done: of work that goes on where it was, what
 /// is done.
 template <class Work>

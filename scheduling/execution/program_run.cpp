@@ -5,10 +5,10 @@
 #include <list>
 #include <stdexcept>
 
+#include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/failover.hpp"
-#include "scheduling/execution/forms.hpp"
 #include "scheduling/execution/kernel_trial.hpp"
-#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/replanning.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"

@@ -32,7 +32,7 @@ using ProgramInputs = std::map<std::string, ArraySource>;
 /// (of ray sums: stack); RunResult::output stays empty. Inputs and the output may lie in host memory, in files or on
 /// devices. The result is bitwise identical for any number of slabs, batches and devices. When a device's driver runs
 /// out of memory, the work is planned again with smaller slabs; when one of several devices fails, with the others: it
-/// goes on from the slices that are done (voxel sums) or from the last checkpoint, or begins anew. Throws PlanError,
+/// goes on from the slices that are done (voxel sums) or from the last checkpoint, or begins again. Throws PlanError,
 /// ClError, BuildError, Interrupted; InputError where a checkpoint is of another job.
 RunResult run_program(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                       const std::vector<Device>& devices, const RunOptions& options = {});

@@ -4,7 +4,7 @@
 
 #include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
-#include "scheduling/planning/visit_cost.hpp"
+#include "scheduling/planning/streaming_cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -16,7 +16,7 @@ Plan plan_of_completed_work(const RunResult& result) {
   requirements.iterations = result.iterations;
   std::erase_if(requirements.reductions, [&](int due) { return due >= result.iterations; });
   plan.passes = plan.resident ? count_passes(requirements, plan.iterations_per_exchange)
-                              : count_visits(requirements, plan.iterations_per_exchange);
+                              : count_streaming_passes(requirements, plan.iterations_per_exchange);
   plan.seconds = estimate_seconds(plan);
   plan.bus_bytes = count_bus_bytes(plan);
   return plan;

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "host/system/interrupt.hpp"
-#include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
-#include "scheduling/execution/forms.hpp"
+#include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/replanning.hpp"
+#include "scheduling/execution/resumable_output.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/slabs/device_slab.hpp"
@@ -35,15 +35,15 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
 // What all devices share: progress, and where the projections go.
 class RaySums {
  public:
-  RaySums(const Program& program, const ProgramInputs& inputs, Delivered& delivered, const RunOptions& options)
+  RaySums(const Program& program, const ProgramInputs& inputs, ResumableOutput& output, const RunOptions& options)
       : program_(program),
         step_(program.first.front()),
         volume_(read_by(step_)),
         projections_(written_by(step_)),
-        before_(next_name(projections_)),
+        before_(name_in_role(ArrayRole::next, projections_)),
         source_(*input_of(inputs, program, volume_).source),
-        delivered_(delivered),
-        output_(delivered.output()),
+        resumable_(output),
+        output_(output.output()),
         options_(options),
         views_(static_cast<std::int64_t>(program.needs.stack[2])),
         view_(program.needs.stack[0] * program.needs.stack[1]) {}
@@ -84,9 +84,9 @@ class RaySums {
   // Views that lie in the sink's own memory.
   void tell_of(Range views) {
     for (std::int64_t n = views.begin; n < views.end;) {
-      const Range run = run_of(step_.order, {n, views.end});
+      const Range run = consecutive_views(step_.order, {n, views.end});
       const std::size_t first = view_ * static_cast<std::size_t>(run.begin);
-      delivered_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
+      resumable_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
       n += run.count();
     }
   }
@@ -96,7 +96,7 @@ class RaySums {
     std::size_t crossed = 0;
     if (batch.empty()) return crossed;
     for (std::int64_t n = batch.begin; n < batch.end;) {
-      const Range run = run_of(step_.order, {n, batch.end});
+      const Range run = consecutive_views(step_.order, {n, batch.end});
       const std::size_t from = sizeof(float) * view_ * static_cast<std::size_t>(n - batch.begin),
                         first = view_ * static_cast<std::size_t>(run.begin),
                         bytes = sizeof(float) * view_ * static_cast<std::size_t>(run.count());
@@ -107,7 +107,7 @@ class RaySums {
         slab.download_bytes(array, from, output_.data() + first, bytes);
       else
         slab.download_bytes(array, from, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {
-          delivered_.write(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+          resumable_.write(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
         });
     }
     const std::lock_guard lock(progress_mutex_);
@@ -120,7 +120,7 @@ class RaySums {
   const Step& step_;
   const std::string volume_, projections_, before_;
   const VolumeSource& source_;
-  Delivered& delivered_;
+  ResumableOutput& resumable_;
   VolumeSink& output_;
   const RunOptions& options_;
   std::int64_t views_;
@@ -151,12 +151,12 @@ RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>&
 
 RunResult run_ray_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                        const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
-  Delivered delivered(output, nullptr);  // planned again, devices compute views that are written already
+  ResumableOutput resumable(output, nullptr);  // planned again, devices compute views that are written already
   Attempts attempts;
   attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
   attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
     const double before = bus_bytes_of(inputs, output);
-    RaySums sums(program, inputs, delivered, options);
+    RaySums sums(program, inputs, resumable, options);
     RunResult run = run_on_all(sums, now, used);
     run.bus_bytes += bus_bytes_of(inputs, output) - before;
     return run;

@@ -26,7 +26,7 @@ RegionStream::RegionStream(const Device& device, const Plan& plan, int device_in
   block_ = {regions_.front().begin, regions_.back().end};
   for (const auto& need : requirements_.arrays) {
     if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) inputs_.push_back(need.name);
-    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output) states_.push_back(need.name);
+    if (is_state(need)) states_.push_back(need.name);
     if (need.lifetime == Lifetime::output) output_name_ = need.name;
     if (need.lifetime == Lifetime::sums) sums_name_ = need.name;
   }
@@ -87,7 +87,7 @@ void RegionStream::send_sums(const Pass& pass) {
     count_down(sums_name_, block_);
   }
   slab_.wait();
-  for (const auto& [begin, sums] : all) host_.transport->put(sums_home, begin, sums.size(), sums.data());
+  for (const auto& [begin, sums] : all) host_.transport->put(sums_array, begin, sums.size(), sums.data());
 }
 
 // What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
@@ -125,7 +125,7 @@ void RegionStream::enter(const Pass& pass, std::size_t region) {
     for (auto& store : stores(pass, region - 1, moving(stored(pass), false), false)) store.work();
   for (auto& load : loads(pass, region, false)) load.work();
   for (const auto* names : {&inputs_, &states_})
-    for (const auto& name : moving(*names, true)) slab_.swap(name, second_buffer_of(name));
+    for (const auto& name : moving(*names, true)) slab_.swap(name, name_in_role(ArrayRole::second_buffer, name));
   slab_.move_to(plan_of(region));
   if (region > 0) copy_inputs_below(region);
   if (pass.steps.starts) start(region);
@@ -136,8 +136,9 @@ void RegionStream::copy_inputs_below(std::size_t region) {
   std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : moving(inputs_, true)) {
     const std::size_t slice = slab_.slice_bytes(name);
-    copies.push_back({second_buffer_of(name), slice * unsigned_count(below.begin - work_[region - 1].window.begin),
-                      name, 0, slice * unsigned_count(below.count())});
+    copies.push_back({name_in_role(ArrayRole::second_buffer, name),
+                      slice * unsigned_count(below.begin - work_[region - 1].window.begin), name, 0,
+                      slice * unsigned_count(below.count())});
   }
   slab_.copy(copies);
 }
@@ -184,9 +185,9 @@ void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
                       in_window = slice * unsigned_count(slices.begin - slab_.extended().begin),
                       bytes = slice * unsigned_count(slices.count());
     if (keep)
-      copies.push_back({name, in_window, seam_of(name), in_seam, bytes});
+      copies.push_back({name, in_window, name_in_role(ArrayRole::seam, name), in_seam, bytes});
     else
-      copies.push_back({seam_of(name), in_seam, name, in_window, bytes});
+      copies.push_back({name_in_role(ArrayRole::seam, name), in_seam, name, in_window, bytes});
   }
   slab_.copy(copies);
 }
@@ -231,7 +232,9 @@ std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) c
 // Inputs, and after the first pass the state, of a region: in the order in which stores() frees the arrays.
 std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t region, bool into_second) {
   std::deque<Task> tasks;
-  const auto into = [&](const std::string& name) { return into_second ? second_buffer_of(name) : name; };
+  const auto into = [&](const std::string& name) {
+    return into_second ? name_in_role(ArrayRole::second_buffer, name) : name;
+  };
   const Range fresh = work_[region].levels.front().made;
   for (const auto& name : moving(inputs_, into_second))
     for (const Range piece : pieces(name, into_second && region > 0 ? fresh : work_[region].window))
@@ -268,7 +271,7 @@ std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_
   const bool to_output = hands_over(pass);
   const Range result = common(work_[region].levels[ended_at_].made, block_);
   for (const auto& name : names) {
-    const std::string source = from_second ? second_buffer_of(name) : name;
+    const std::string source = from_second ? name_in_role(ArrayRole::second_buffer, name) : name;
     for (const Range piece : pieces(name, result))
       tasks.push_back({source, [this, region, name, piece, source, to_output] {
                          at(region, [&] {

@@ -33,7 +33,7 @@ struct HostArrays {
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
   std::function<void(std::int64_t slices, int iterations)> progressed;
   BusTraffic* traffic = nullptr;  // of all devices
-  /// Gives the state of other devices' parts, and takes the sums (sums_home).
+  /// Gives the state of other devices' parts, and takes the sums (sums_array).
   Transport* transport = nullptr;
 };
 
@@ -67,7 +67,9 @@ class RegionStream {
   struct Halos {
     UninitialisedVector<std::byte> low, high;
   };
-  bool is_double_buffered(const std::string& name) const { return slab_.has(second_buffer_of(name)); }
+  bool is_double_buffered(const std::string& name) const {
+    return slab_.has(name_in_role(ArrayRole::second_buffer, name));
+  }
   SlabPlan plan_of(std::size_t region) const;
   void at(std::size_t region, const std::function<void()>& work);
 

@@ -121,7 +121,7 @@ void ResidentSlabs::send_sums(DeviceSlab& slab) {
   slab.download(job_.sums_name, slices, sums.data(), slices.begin);
   slab.last().wait();
   slab.check();  // the sums would be there if what they are of had failed, too
-  job_.transport.put(sums_home, slice * unsigned_count(slices.begin), sums.size(), sums.data());
+  job_.transport.put(sums_array, slice * unsigned_count(slices.begin), sums.size(), sums.data());
 }
 
 // The first pass that iterates compiles kernels and tells nothing.

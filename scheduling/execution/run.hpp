@@ -52,7 +52,7 @@ struct RunOptions {
   /// Of programs of steps: volumes beside the output that go to sinks after the last step, by name.
   std::map<std::string, VolumeSink*> also;
   /// Called with the number (from 0) and the output of a stage of the method that has ended when another one follows
-  /// (stage_ended()); from 0 again if memory ran out and the run began anew.
+  /// (stage_ended()); from 0 again if memory ran out and the run began again.
   std::function<void(int stage, const Volume& output)> stage_output;
   /// Keeps the state after passes, and gives the one to go on from. With it Ctrl-C ends a run after an iteration of all
   /// slabs, and what there is then is kept, too, before Interrupted is thrown; so is the state at a time limit.

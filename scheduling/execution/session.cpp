@@ -70,9 +70,10 @@ void Session::extend(const Program& program) {
   needs.halo_high = std::max(needs.halo_high, program.needs.halo_high);
   needs.preferred_batch = std::max(needs.preferred_batch, program.needs.preferred_batch);
   needs.largest_part = std::max(needs.largest_part, program.needs.largest_part);
-  if (program.detector_rows)
-    program_.detector_rows =
-        program_.detector_rows ? hull(program_.detector_rows, program.detector_rows) : program.detector_rows;
+  if (program.needs.detector_rows)
+    program_.needs.detector_rows = program_.needs.detector_rows
+                                       ? hull(program_.needs.detector_rows, program.needs.detector_rows)
+                                       : program.needs.detector_rows;
   program_.start.insert(program_.start.end(), program.start.begin(), program.start.end());
   for (Step step : program.each) {
     step.arrays.clear();
@@ -123,15 +124,15 @@ void Session::release(const std::string& name) {
   free_.insert(name);
 }
 
-// Where what is there stays as it is.
+// Where what is there can remain as it is.
 bool Session::add_in_place(const Plan& next) {
-  if (!partitions_ || !same_layout(plan_, next) || !has_arrays_of(plan_.requirements, next.requirements)) return false;
+  if (!parts_ || !same_layout(plan_, next) || !has_arrays_of(plan_.requirements, next.requirements)) return false;
   const Requirements before = plan_.requirements;
   plan_ = next;
   views_stay_ = projections_stay(plan_);
   for (const ArrayNeed& need : next.requirements.arrays) {
     if (find(before, need.name) != nullptr) continue;
-    partitions_->each([&](Partition& partition) { partition.add(need); });
+    parts_->each([&](DevicePart& part) { part.add(need); });
     if (used_.contains(need.name)) hold(need.name);
   }
   return true;
@@ -147,22 +148,22 @@ void Session::trim() {
 void Session::plan_again() {
   trim();
   Plan next = plan_program(program_, models_, options_);
-  if (partitions_) save_arrays();
-  partitions_ = nullptr;
+  if (parts_) save_arrays();
+  parts_ = nullptr;
   take(std::move(next));
 }
 
 // The arrays of the plan that there was are with the transport.
 void Session::take(Plan plan) {
   const Requirements before = std::exchange(plan_, std::move(plan)).requirements;
-  transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
-  partitions_ = std::make_unique<Partitions>(program_, plan_, devices_, transport_, traffic_, threads_);
+  transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
+  parts_ = std::make_unique<DeviceParts>(program_, plan_, devices_, transport_, traffic_, threads_);
   std::vector<std::string> to_load;
   for (const auto& name : used_) {
     if (find(before, name) != nullptr && stays(name)) to_load.push_back(name);
     if (find(before, name) == nullptr) hold(name);
   }
-  partitions_->each([&](Partition& partition) { partition.start(to_load); });
+  parts_->each([&](DevicePart& part) { part.start(to_load); });
   for (const auto& name : to_load)
     if (plan_.slabs.size() == 1) transport_.drop(name);
   views_stay_ = projections_stay(plan_);
@@ -173,7 +174,7 @@ void Session::save_arrays() {
   for (const auto& name : used_) {
     if (find(plan_.requirements, name) == nullptr || !stays(name)) continue;
     transport_.hold(name, bytes_of(name));
-    partitions_->each([&](Partition& partition) { partition.save(name); });
+    parts_->each([&](DevicePart& part) { part.save(name); });
   }
 }
 
@@ -181,7 +182,7 @@ std::size_t Session::bytes_of(const std::string& name) const {
   return whole_bytes(array_of(plan_.requirements, name), plan_.requirements);
 }
 
-// Where it lies with the transport, or slabs share their halos there.
+// Where it is with the transport, or slabs share their halos there.
 void Session::hold(const std::string& name) {
   if (!stays(name) || plan_.slabs.size() > 1) transport_.hold(name, bytes_of(name));
 }
@@ -197,25 +198,19 @@ bool Session::is_enqueued(const Step& step) const {
 void Session::perform(const Step& step) {
   if (!planned_) plan_again();
   Scalars none;
-  if (!is_enqueued(step)) return partitions_->perform(step, none, check_interrupt);
+  if (!is_enqueued(step)) return parts_->perform(step, none, check_interrupt);
   check_interrupt();
-  partitions_->each([&](Partition& partition) { partition.enqueue(step, none); });
+  parts_->each([&](DevicePart& part) { part.enqueue(step, none); });
 }
 
 void Session::write(const std::string& name, const VolumeSource& from) {
   if (!planned_) plan_again();
   if (stays(name)) {
     transport_.hold(name, from);
-    partitions_->each([&](Partition& partition) { partition.load(name); });
+    parts_->each([&](DevicePart& part) { part.load(name); });
     return transport_.give_back(name);
   }
-  std::vector<float> piece(voxels_in_a_piece);
-  for (std::size_t first = 0, all = bytes_of(name) / sizeof(float); first < all; first += piece.size()) {
-    const std::size_t count = std::min(piece.size(), all - first);
-    from.read(first, count, piece.data());
-    transport_.put(name, first * sizeof(float), count * sizeof(float),
-                   reinterpret_cast<const std::byte*>(piece.data()));
-  }
+  transport_.put(name, from);
 }
 
 void Session::read(const std::string& name, VolumeSink& to) {
@@ -224,20 +219,17 @@ void Session::read(const std::string& name, VolumeSink& to) {
   to.begin();
   if (direct) transport_.hold(name, reinterpret_cast<std::byte*>(to.data()));
   if (here && !direct) transport_.hold(name, bytes_of(name));
-  if (here) partitions_->each([&](Partition& partition) { partition.save(name); });
-  std::vector<float> piece(direct ? 0 : voxels_in_a_piece);
-  for (std::size_t first = 0, all = bytes_of(name) / sizeof(float); first < all; first += voxels_in_a_piece) {
-    const std::size_t count = std::min(voxels_in_a_piece, all - first);
-    float* const at = direct ? to.data() + first : piece.data();
-    if (!direct) transport_.get(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(at));
-    to.write(first, count, at);
-  }
+  if (here) parts_->each([&](DevicePart& part) { part.save(name); });
+  if (direct)
+    to.write(0, to.grid().count(), to.data());
+  else
+    transport_.get(name, to);
   transport_.give_back(name);
   if (here && !direct && plan_.slabs.size() == 1) transport_.drop(name);
 }
 
 void Session::wait() {
-  if (partitions_) partitions_->each([](Partition& partition) { partition.wait(); });
+  if (parts_) parts_->each([](DevicePart& part) { part.wait(); });
 }
 
 const Plan& Session::plan() {

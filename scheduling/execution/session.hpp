@@ -1,5 +1,5 @@
-// Arrays that stay from one step to the next without a program that names them all beforehand: a plan places them, and
-// is made anew when more of them are wanted than it has room for.
+// Arrays that live from one step to the next without a program that names them all beforehand: a plan places them, and
+// is made again when more of them are wanted than it has room for.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/execution/partitions.hpp"
+#include "scheduling/execution/device_parts.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/transport/in_process.hpp"
 
@@ -54,7 +54,7 @@ class Session {
   bool add_in_place(const Plan& next);
   void trim();
   void save_arrays();
-  bool stays(const std::string& name) const { return places_of(plan_).at(name) != Place::home; }
+  bool stays(const std::string& name) const { return places_of(plan_).at(name) != Place::host; }
   bool is_enqueued(const Step& step) const;
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);
@@ -69,7 +69,7 @@ class Session {
   BusTraffic traffic_;
   InProcessTransport transport_;
   DeviceThreads threads_;
-  std::unique_ptr<Partitions> partitions_;
+  std::unique_ptr<DeviceParts> parts_;
   std::set<std::string> used_, free_;  // arrays
   int allocated_ = 0;
 };

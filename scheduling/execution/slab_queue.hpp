@@ -18,7 +18,7 @@ class SlabQueue {
 
   /// Number of the next slab of `device`, nothing if there is none for it. `seconds`: since the work began.
   std::optional<std::size_t> take(int device, double seconds);
-  /// A device has failed, so what nobody has taken will be planned anew: from now on take() gives nothing.
+  /// A device has failed, so what nobody has taken will be planned again: from now on take() gives nothing.
   void stop();
   /// By slab: the device that took it, -1 for none yet.
   std::vector<int> taken_by() const;

@@ -14,7 +14,7 @@ StencilJob::StencilJob(const Program& program, const ProgramInputs& inputs, Volu
       options(options),
       stop(options.keep_partial || options.checkpoint_store != nullptr) {
   for (const auto& need : requirements.arrays) {
-    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output) states.push_back(need.name);
+    if (is_state(need)) states.push_back(need.name);
     if (need.lifetime == Lifetime::sums) sums_name = need.name, components = need.elements;
     if (need.lifetime == Lifetime::output) output_name = need.name;
   }
@@ -25,13 +25,13 @@ std::size_t StencilJob::slice_bytes(const std::string& name) const {
 }
 
 void StencilJob::hold_sums(std::size_t reductions) {
-  transport.hold(sums_home, reductions * requirements.size[2] * components * sizeof(double));
+  transport.hold(sums_array, reductions * requirements.size[2] * components * sizeof(double));
 }
 
 std::vector<double> StencilJob::added_sums(std::size_t which) const {
   const std::size_t slices = requirements.size[2], count = slices * components;
   std::vector<double> sums(count), total(components, 0.0);
-  transport.get(sums_home, which * count * sizeof(double), count * sizeof(double),
+  transport.get(sums_array, which * count * sizeof(double), count * sizeof(double),
                 reinterpret_cast<std::byte*>(sums.data()));
   for (std::size_t slice = 0; slice < slices; ++slice)
     for (std::size_t c = 0; c < components; ++c) total[c] += sums[slice * components + c];

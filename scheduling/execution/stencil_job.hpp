@@ -9,8 +9,8 @@
 
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/device_threads.hpp"
+#include "scheduling/execution/load_balance.hpp"
 #include "scheduling/execution/program_run.hpp"
-#include "scheduling/execution/slab_balance.hpp"
 #include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/in_process.hpp"
@@ -25,7 +25,7 @@ struct StencilJob {
   const VolumeSource& input(const std::string& name) const { return *inputs.at(name).source; }
   /// Bytes of a slice of one of the program's arrays.
   std::size_t slice_bytes(const std::string& name) const;
-  /// Room for the sums of so many reductions: the array `sums_home` of the transport, a value a component and slice.
+  /// Room for the sums of so many reductions: the array `sums_array` of the transport, a value a component and slice.
   void hold_sums(std::size_t reductions);
   /// Of the reduction number `which` of a pass: the components added over all slices in order.
   std::vector<double> added_sums(std::size_t which) const;
@@ -47,7 +47,7 @@ struct StencilJob {
   BusTraffic traffic;
   InProcessTransport transport;
   DeviceThreads threads;
-  SlabBalance balance;
+  LoadBalance balance;
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations of a pass
   /// over streamed slabs.
   std::function<void(std::int64_t slices, int iterations)> progressed;

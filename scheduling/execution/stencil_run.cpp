@@ -1,4 +1,4 @@
-// Iterations of a stencil over slabs that stay, or are streamed (Form::stencil).
+// Iterations of a stencil over resident or streamed slabs (Form::stencil).
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -9,10 +9,10 @@
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
-#include "scheduling/execution/forms.hpp"
+#include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
+#include "scheduling/execution/replanning.hpp"
 #include "scheduling/execution/resident_slabs.hpp"
-#include "scheduling/execution/run_support.hpp"
 #include "scheduling/execution/streamed_slabs.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/program_plan.hpp"
@@ -65,7 +65,7 @@ class StencilRun {
       report(done);
       if (!stop) keep(done);
       if (!stop && done < iterations)
-        if (const auto better = job_.balance.better(job_.plan, did, iterations - done, slabs_->settled()))
+        if (const auto better = job_.balance.rebalanced_plan(job_.plan, did, iterations - done, slabs_->settled()))
           slabs_->move_to(*better);
     }
     return finish(done);

@@ -1,16 +1,15 @@
-// Programs of any steps: visits to slabs and batches (Form::steps).
+// Programs of any steps, task by task (Form::steps).
 #include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
-#include "host/system/thread_pool.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
-#include "scheduling/execution/forms.hpp"
-#include "scheduling/execution/partitions.hpp"
-#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/device_parts.hpp"
+#include "scheduling/execution/executors.hpp"
+#include "scheduling/execution/replanning.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/transport/in_process.hpp"
@@ -90,16 +89,16 @@ class StepRun {
   }
 
   void hold_arrays() {
-    transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
+    transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
     for (const auto& [name, place] : places_of(plan_)) {
       const ArrayNeed& need = array_of(plan_.requirements, name);
       if (need.lifetime == Lifetime::output) output_name_ = name;
       if (need.lifetime == Lifetime::input) {
         transport_.hold(name, *input_of(inputs_, program_, name).source);
-      } else if (place == Place::home || plan_.slabs.size() > 1) {
+      } else if (place == Place::host || plan_.slabs.size() > 1) {
         transport_.hold(name, whole_bytes(need, plan_.requirements));
-        if (place == Place::home && need.halo_inout)
-          transport_.hold(next_name(name), whole_bytes(need, plan_.requirements));
+        if (place == Place::host && need.halo_inout)
+          transport_.hold(name_in_role(ArrayRole::next, name), whole_bytes(need, plan_.requirements));
       }
     }
   }
@@ -109,16 +108,11 @@ class StepRun {
     for (const auto& name : program_.given) {
       const VolumeSource& source = *input_of(inputs_, program_, name).source;
       transport_.hold(name, whole_bytes(array_of(program_.needs, name), plan_.requirements));
-      parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-        std::vector<float> voxels(count);
-        source.read(first, count, voxels.data());
-        transport_.put(name, first * sizeof(float), count * sizeof(float),
-                       reinterpret_cast<const std::byte*>(voxels.data()));
-      });
+      transport_.put(name, source);
     }
   }
 
-  // On every device: inputs that stay, and after a restart the state.
+  // On every device: resident inputs, and after a restart the state.
   void open(bool restored) {
     std::vector<std::string> to_load;
     for (const auto& [name, place] : places_of(plan_)) {
@@ -127,14 +121,14 @@ class StepRun {
                  again = restored && need.lifetime != Lifetime::iteration;
       if (need.lifetime == Lifetime::input || again || first) to_load.push_back(name);
     }
-    partitions_.emplace(program_, plan_, devices_, transport_, traffic_, threads_);
-    partitions_->each([&](Partition& partition) { partition.start(to_load); });
+    parts_.emplace(program_, plan_, devices_, transport_, traffic_, threads_);
+    parts_->each([&](DevicePart& part) { part.start(to_load); });
     if (plan_.slabs.size() > 1) return;
     for (const auto& name : program_.given)
-      if (places_of(plan_).at(name) != Place::home) transport_.drop(name);
+      if (places_of(plan_).at(name) != Place::host) transport_.drop(name);
   }
 
-  void perform(const Step& step) { partitions_->perform(step, scalars_, check_interrupt); }
+  void perform(const Step& step) { parts_->perform(step, scalars_, check_interrupt); }
 
   void report(int done) const {
     if (!options_.progress) return;
@@ -148,9 +142,9 @@ class StepRun {
   void keep(int done) {
     const auto begin = std::chrono::steady_clock::now();
     for (const auto& array : state_arrays(plan_.requirements)) {
-      if (places_of(plan_).at(array.name) == Place::home) continue;
+      if (places_of(plan_).at(array.name) == Place::host) continue;
       if (plan_.slabs.size() == 1) transport_.hold(array.name, array.bytes);
-      partitions_->each([&](Partition& partition) { partition.save(array.name); });
+      parts_->each([&](DevicePart& part) { part.save(array.name); });
     }
     RunState state;
     state.iterations = done;
@@ -190,14 +184,8 @@ class StepRun {
 
   void deliver(const std::string& name, VolumeSink& sink) {
     sink.begin();
-    if (plan_.resident) return partitions_->each([&](Partition& partition) { partition.deliver(name, sink); });
-    const std::size_t voxels = program_.needs.size[0] * program_.needs.size[1] * program_.needs.size[2];
-    std::vector<float> piece(voxels_in_a_piece);
-    for (std::size_t first = 0; first < voxels; first += voxels_in_a_piece) {
-      const std::size_t count = std::min(voxels_in_a_piece, voxels - first);
-      transport_.get(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
-      sink.write(first, count, piece.data());
-    }
+    if (plan_.resident) return parts_->each([&](DevicePart& part) { part.deliver(name, sink); });
+    transport_.get(name, sink);
   }
 
   const Program& program_;
@@ -214,7 +202,7 @@ class StepRun {
   InProcessTransport transport_;
   std::string output_name_;
   DeviceThreads threads_;
-  std::optional<Partitions> partitions_;
+  std::optional<DeviceParts> parts_;
   RunResult result_;
 };
 

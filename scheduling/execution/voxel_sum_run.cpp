@@ -9,13 +9,14 @@
 #include <optional>
 
 #include "host/system/interrupt.hpp"
-#include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
-#include "scheduling/execution/forms.hpp"
+#include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/replanning.hpp"
+#include "scheduling/execution/resumable_output.hpp"
 #include "scheduling/execution/slab_queue.hpp"
 #include "scheduling/planning/missing_slices.hpp"
+#include "scheduling/profiling/rates.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 
@@ -67,42 +68,42 @@ class Drain {
 };
 
 // Takes slices that a slab fetches. A command that failed does not stop those after it, and only what is known to come
-// of commands that all ended well counts as delivered: those that made the slices have ended when the first voxels
+// of commands that all ended well counts as resumable: those that made the slices have ended when the first voxels
 // arrive, and those that bring them are waited for.
 class CheckedSink : public VolumeSink {
  public:
-  CheckedSink(DeviceSlab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
-  const Grid& grid() const override { return delivered_.output().grid(); }
+  CheckedSink(DeviceSlab& slab, ResumableOutput& resumable) : slab_(slab), output_(resumable) {}
+  const Grid& grid() const override { return output_.output().grid(); }
   void write(std::size_t first, std::size_t count, float* from) override {
     std::call_once(checked_, [&] { slab_.check(); });
-    delivered_.write(first, count, from);
+    output_.write(first, count, from);
   }
-  float* data() override { return delivered_.output().data(); }
-  VoxelRange voxels_on(const Device& device) const override { return delivered_.voxels_on(device); }
+  float* data() override { return output_.output().data(); }
+  VoxelRange voxels_on(const Device& device) const override { return output_.voxels_on(device); }
   void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                  const VoxelWork& then) override {
     for (const Event& event : waits) event.wait();
     std::call_once(checked_, [&] { slab_.check(); });
-    delivered_.take_from(from, first, count, waits, then);
+    output_.take_from(from, first, count, waits, then);
   }
 
  private:
   DeviceSlab& slab_;
-  Delivered& delivered_;
+  ResumableOutput& output_;
   std::once_flag checked_;
 };
 
 class VoxelSumRun {
  public:
-  VoxelSumRun(const Program& program, const ProgramInputs& inputs, Delivered& delivered,
+  VoxelSumRun(const Program& program, const ProgramInputs& inputs, ResumableOutput& resumable,
               const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
       : program_(program),
         step_(program.first.front()),
         raw_(read_by(step_)),
-        next_raw_(next_name(raw_)),
+        next_raw_(name_in_role(ArrayRole::next, raw_)),
         volume_(written_by(step_)),
         projections_(input_of(inputs, program, raw_)),
-        delivered_(delivered),
+        output_(resumable),
         devices_(devices),
         plan_(plan),
         options_(options),
@@ -132,7 +133,8 @@ class VoxelSumRun {
     DeviceSlab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
     Drain drain;  // ends before the slab does
     std::int64_t most = 0;
-    for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
+    for (const auto& each : plan_.slabs)
+      if (each.device == device) most = std::max(most, each.interior.count());
     const std::int64_t piece =
         std::max(fewest_slices, (most / pieces_of_a_slab + fewest_slices - 1) / fewest_slices * fewest_slices);
     for (const auto& fill : program_.start) fill(slab);
@@ -176,11 +178,11 @@ class VoxelSumRun {
   }
 
   std::function<void()> fetch_of(DeviceSlab& slab, Range slices) {
-    auto sink = std::make_shared<CheckedSink>(slab, delivered_);
+    auto sink = std::make_shared<CheckedSink>(slab, output_);
     auto fetch = slab.fetch(volume_, slices, slab.last(), *sink);
     return [this, sink, fetch = std::move(fetch)] {
       const std::size_t bytes = fetch();
-      delivered_.end_if_failed();
+      output_.end_if_failed();
       traffic_.down += bytes;
     };
   }
@@ -191,7 +193,7 @@ class VoxelSumRun {
     if (source == nullptr || !source->on_devices() || element_bytes_ != sizeof(float)) return false;
     const std::size_t view = size_[0] * size_[1], band = size_[0] * static_cast<std::size_t>(rows.count());
     for (std::int64_t n = views.begin; n < views.end;) {
-      const Range run = run_of(step_.order, {n, band == view ? views.end : n + 1});
+      const Range run = consecutive_views(step_.order, {n, band == view ? views.end : n + 1});
       if (!slab.copy_from(*source,
                           view * static_cast<std::size_t>(run.begin) + size_[0] * static_cast<std::size_t>(rows.begin),
                           band * static_cast<std::size_t>(run.count()), next_raw_,
@@ -214,7 +216,7 @@ class VoxelSumRun {
     traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {
       for (std::int64_t n = views.begin; n < views.end;) {
-        const Range run = run_of(order, {n, band == view ? views.end : n + 1});
+        const Range run = consecutive_views(order, {n, band == view ? views.end : n + 1});
         slab.upload_bytes(next_raw_, band * static_cast<std::size_t>(n - views.begin),
                           projections_.values + view * static_cast<std::size_t>(run.begin) + start,
                           band * static_cast<std::size_t>(run.count()));
@@ -254,7 +256,7 @@ class VoxelSumRun {
   const Step& step_;
   const std::string raw_, next_raw_, volume_;
   const ArraySource& projections_;
-  Delivered& delivered_;
+  ResumableOutput& output_;
   const std::vector<Device>& devices_;
   const Plan& plan_;
   const RunOptions& options_;
@@ -281,23 +283,23 @@ RunResult nothing_to_do(const Plan& plan) {
 RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                          const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
   const std::vector<Range> all{{0, slices_of(program.needs)}};
-  Delivered delivered(output, options.output_store);
-  std::vector<Range> missing = delivered.missing();
+  ResumableOutput resumable(output, options.output_store);
+  std::vector<Range> missing = resumable.missing();
   Attempts attempts;
   attempts.plan_again = [&](const std::vector<DeviceModel>& available) {
-    missing = delivered.missing();
+    missing = resumable.missing();
     return missing.empty() ? plan : plan_missing(program.needs, available, plan.options, missing);
   };
   attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
     if (missing.empty()) return nothing_to_do(now);
     const double before = bus_bytes_of(inputs, output);
-    RunResult run = VoxelSumRun(program, inputs, delivered, used, now, options).run();
+    RunResult run = VoxelSumRun(program, inputs, resumable, used, now, options).run();
     run.bus_bytes += bus_bytes_of(inputs, output) - before;
     return run;
   };
-  attempts.done = [&] { return delivered.text(); };
+  attempts.done = [&] { return resumable.text(); };
   const bool begins = missing.empty() || missing == all;
-  RunResult result = run_replanning(begins ? plan : attempts.plan_again(plan.devices), devices, attempts);
+  RunResult result = run_replanning(begins ? plan : attempts.plan_again(device_models(devices)), devices, attempts);
   if (missing == all) validate_rates(result, devices);
   return result;
 }

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "scheduling/planning/skew.hpp"
-#include "scheduling/planning/visit_cost.hpp"
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
+#include "scheduling/planning/streaming_cost.hpp"
 
 namespace halocline {
 namespace {
@@ -89,7 +89,7 @@ double exchanged_slices(const Plan& plan, const SlabPlan& slab) {
          side(slab.extended.end - slab.interior.end, requirements.halo_high);
 }
 
-// Slabs that stay on their devices: halos go to and fro between passes. What a neighbour sends is counted here. Where
+// Resident slabs: halos go to and fro between passes. What a neighbour sends is counted here. Where
 // the last step of a pass is computed in parts, they travel beside the larger one.
 Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const auto bytes = slice_bytes(plan.requirements);
@@ -153,7 +153,7 @@ Work backprojection_work(const Plan& plan, const SlabPlan& slab) {
   return work;
 }
 
-// One device with its share of the views: it visits all slabs for every batch, unless there is only one.
+// One device with its share of the views: it goes over all slabs for every batch, unless there is only one.
 Work projection_work(const Plan& plan, double share) {
   if (share <= 0) return {};
   const auto& requirements = plan.requirements;
@@ -177,7 +177,8 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
   PhaseSeconds phases;
   phases.upload = slower * work.uploaded / device.bus_bandwidth;
   phases.download = slower * work.downloaded / download_rate(device);
-  phases.kernels = work.units / unit_rate(requirements, device) + work.other / device.memory_bandwidth;
+  phases.kernels =
+      work.units / unit_rate(requirements.cost, requirements, device) + work.other / device.memory_bandwidth;
   // The way through the host's memory takes up to twice as long as the bus alone (two and four H200).
   constexpr double through_host = 2;
   const double exchange = through_host * work.exchanged / std::min(device.bus_bandwidth, download_rate(device));
@@ -187,7 +188,7 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
 }
 
 // How many pieces of a device's work overlap with each other's transfers: see pipelined(). Batches of views do; slabs
-// that stay are loaded, computed and stored; for streamed ones see visit_cost.hpp.
+// that stay are loaded, computed and stored; for streamed ones see streaming_cost.hpp.
 double pieces_in_flight(const Plan& plan) {
   return std::max(1.0, count_batches(plan));
 }
@@ -250,8 +251,7 @@ std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
 double exchange_bytes(const Plan& plan) {
   double slice = 0, result = 0;
   for (const auto& need : plan.requirements.arrays)
-    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output)
-      slice = std::max(slice, static_cast<double>(array_bytes(need, plan.requirements, 1, 0, 0)));
+    if (is_state(need)) slice = std::max(slice, static_cast<double>(array_bytes(need, plan.requirements, 1, 0, 0)));
   for (const auto& slab : plan.slabs) {
     const bool cpu = plan.devices[static_cast<std::size_t>(slab.device)].cpu;
     for (const auto held : {slab.interior.begin - slab.extended.begin, slab.extended.end - slab.interior.end})
@@ -286,12 +286,13 @@ double touched_staging(const Plan& plan, const SlabPlan& slab) {
 SliceBytes slice_bytes(const Requirements& requirements) {
   SliceBytes result;
   for (const auto& need : requirements.arrays) {
-    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_second_buffer(need)) continue;
+    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || need.role == ArrayRole::second_buffer)
+      continue;
     const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
     result.all += bytes;
     if (need.lifetime == Lifetime::input) (need.on_device ? result.held : result.input) += bytes;
     if (need.lifetime == Lifetime::output && !need.on_device) result.output += bytes;
-    if (need.lifetime != Lifetime::state && need.lifetime != Lifetime::output) continue;
+    if (!is_state(need)) continue;
     result.state += bytes;
     ++result.states;
   }
@@ -324,8 +325,7 @@ double count_units(const Requirements& requirements) {
   return slice_units(requirements) * slices_of(requirements);
 }
 
-double unit_rate(const Requirements& requirements, const DeviceModel& device) {
-  const auto& cost = requirements.cost;
+double unit_rate(const KernelCost& cost, const Requirements& requirements, const DeviceModel& device) {
   if (const auto found = device.rates.find(cost.name); found != device.rates.end() && found->second > 0)
     return found->second;
   if (cost.bytes > 0) return device.memory_bandwidth / cost.bytes;
@@ -417,7 +417,7 @@ std::vector<int> used_devices(const Plan& plan) {
 }
 
 double count_bus_bytes(const Plan& plan) {
-  if (!plan.resident && is_iterative(plan.requirements)) return visit_bus_bytes(plan);
+  if (!plan.resident && is_iterative(plan.requirements)) return streaming_bus_bytes(plan);
   double result = 0;
   for (const auto& work : work_by_device(plan)) result += work.bytes();
   return result;
@@ -425,7 +425,7 @@ double count_bus_bytes(const Plan& plan) {
 
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
-  if (plan.requirements.over == Domain::views) return bytes_at_home(plan);
+  if (plan.requirements.over == Domain::views) return bytes_on_host(plan);
   if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.options.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
   return (bytes.state - bytes.output) * slices_of(plan.requirements);
@@ -470,7 +470,7 @@ double move_seconds(const Plan& from, const Plan& to) {
 }
 
 double estimate_seconds(const Plan& plan) {
-  if (!plan.resident && is_iterative(plan.requirements)) return visit_seconds(plan);
+  if (!plan.resident && is_iterative(plan.requirements)) return streaming_seconds(plan);
   return seconds_of_work(plan, work_by_device(plan));
 }
 

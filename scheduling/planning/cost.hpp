@@ -11,7 +11,7 @@ namespace halocline {
 /// The method makes projections of a volume, and the devices share its views; every one of them sees all slabs.
 bool shares_views(const Requirements& requirements);
 
-/// Exchanges between slabs (or visits to slabs that do not stay on their device): iterations by iterations per
+/// Exchanges between slabs (or passes over streamed slabs): iterations by iterations per
 /// exchange.
 double count_passes(const Requirements& requirements, int iterations_per_exchange);
 
@@ -19,7 +19,7 @@ double count_passes(const Requirements& requirements, int iterations_per_exchang
 double count_units(const Requirements& requirements);
 
 /// Units of work a second: as measured, else as many as the device's memory bandwidth allows.
-double unit_rate(const Requirements& requirements, const DeviceModel& device);
+double unit_rate(const KernelCost& cost, const Requirements& requirements, const DeviceModel& device);
 
 /// Slices (of methods that make projections: views) a second of each device, kernels and transfers. Those within 5 % of
 /// each other count as equal, and get the same number, so that equal devices get equal shares.
@@ -63,7 +63,7 @@ double host_state_bytes(const Plan& plan);
 /// that streamed slabs have on the host.
 bool result_leaves_at_once(const Plan& plan);
 
-/// Seconds that it takes a run of `from`, whose slabs stay, to go on with those of `to`: the state through the
+/// Seconds that it takes a run of `from`, whose slabs are resident, to go on with those of `to`: the state through the
 /// host, and the inputs again.
 double move_seconds(const Plan& from, const Plan& to);
 

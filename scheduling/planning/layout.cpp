@@ -16,7 +16,8 @@ double weight(const DeviceModel& device) {
 
 Range detector_rows(const Requirements& requirements, Range extended) {
   const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
-  if (rows == 0 || !requirements.detector_rows) return {0, rows};
+  const bool all = requirements.over == Domain::views;  // steps over other than voxel sums need them
+  if (rows == 0 || all || !requirements.detector_rows) return {0, rows};
   const Range wanted = requirements.detector_rows(extended);
   const auto begin =
       std::clamp<std::int64_t>(wanted.begin, 0, rows - 1);  // a slab beside the detector still has arrays
@@ -279,11 +280,22 @@ std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requir
   return slabs;
 }
 
-std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& requirements,
-                                                     std::span<const DeviceModel> devices, int iterations, int views,
-                                                     int minimum_slabs) {
+std::optional<std::vector<SlabPlan>> lay_out_streamed(const Requirements& requirements,
+                                                      std::span<const DeviceModel> devices, int iterations, int views,
+                                                      int minimum_slabs) {
   const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
   return Layouter(requirements, devices, iterations, views).regions(static_cast<int>(wanted));
+}
+
+std::vector<int> batch_candidates(const Requirements& requirements, int views, const PlanOptions& options) {
+  if (views == 0 || is_iterative(requirements)) return {0};
+  const int step = requirements.batch_step;
+  const auto in_steps = [&](int batch) { return std::min(views, std::max(batch / step, 1) * step); };
+  if (options.batch > 0) return {in_steps(options.batch)};
+  std::vector<int> result;
+  for (int batch = std::clamp(requirements.preferred_batch, 1, views); batch > 0; batch /= 2)
+    if (result.empty() || in_steps(batch) < result.back()) result.push_back(in_steps(batch));
+  return result;
 }
 
 namespace {

@@ -27,9 +27,13 @@ std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requir
 /// which are as large as the largest of them needs; that is what `bytes` of each then says. Nothing if not even single
 /// slices fit. Those of iterative methods are time-skewed regions, see scheduling/planning/skew.hpp, whose arrays the
 /// requirements have to hold.
-std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& requirements,
-                                                     std::span<const DeviceModel> devices, int iterations, int views,
-                                                     int minimum_slabs);
+std::optional<std::vector<SlabPlan>> lay_out_streamed(const Requirements& requirements,
+                                                      std::span<const DeviceModel> devices, int iterations, int views,
+                                                      int minimum_slabs);
+
+/// Numbers of views in a batch to try, of at most `views`: from the preferred one down by halves, or the one that was
+/// asked for. 0 alone where there are no views.
+std::vector<int> batch_candidates(const Requirements& requirements, int views, const PlanOptions& options);
 
 /// Whether a plan was made for these sizes, arrays, halos, iterations and detector rows, and so can be carried out for
 /// them. Where inputs and outputs lie does not matter, nor what kernels cost.

@@ -13,12 +13,12 @@
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/plan_text.hpp"
 #include "scheduling/planning/skew.hpp"
-#include "scheduling/planning/visit_cost.hpp"
+#include "scheduling/planning/streaming_cost.hpp"
 
 namespace halocline {
 namespace {
 
-// What streaming has to gain over slabs that stay, whose transfers tend to be faster than was thought: a part of their
+// What streaming has to gain over resident slabs, whose transfers tend to be faster than was thought: a part of their
 // time.
 constexpr double worth_streaming = 0.1;
 constexpr double worth_more_slabs = 0.05, nearly_as_fast = 0.01;
@@ -52,20 +52,6 @@ int most_views(const Requirements& requirements, std::span<const DeviceModel> de
   return static_cast<int>(most);
 }
 
-// Views in a batch: from the preferred number down by halves.
-std::vector<int> batch_candidates(const Requirements& requirements, std::span<const DeviceModel> devices,
-                                  const PlanOptions& options) {
-  if (is_iterative(requirements)) return {0};
-  const int views = most_views(requirements, devices);
-  const int step = requirements.batch_step;
-  const auto in_steps = [&](int batch) { return std::max(batch / step, 1) * step; };
-  if (options.batch > 0) return {std::min(in_steps(options.batch), views)};
-  std::vector<int> result;
-  for (int batch = std::clamp(requirements.preferred_batch, 1, views); batch > 0; batch /= 2)
-    if (result.empty() || in_steps(batch) < result.back()) result.push_back(in_steps(batch));
-  return result;
-}
-
 // Devices that share the views all see every slab, so slabs fit the smallest of them.
 std::vector<DeviceModel> layout_devices(const Requirements& requirements, std::span<const DeviceModel> devices) {
   if (!shares_views(requirements)) return {devices.begin(), devices.end()};
@@ -91,7 +77,7 @@ void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool
   plan.resident = resident;
   plan.passes = !is_iterative(plan.requirements) ? 1
                 : resident                       ? count_passes(plan.requirements, iterations)
-                                                 : count_visits(plan.requirements, iterations);
+                                                 : count_streaming_passes(plan.requirements, iterations);
   plan.seconds = estimate_seconds(plan);
 }
 
@@ -106,7 +92,7 @@ std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int it
   for (const bool overlapped : {true, false}) {
     Plan plan = common;
     plan.requirements = skewed_requirements(common.requirements, iterations, overlapped);
-    auto slabs = lay_out_visited(plan.requirements, team.devices, iterations, 0, options.minimum_slabs);
+    auto slabs = lay_out_streamed(plan.requirements, team.devices, iterations, 0, options.minimum_slabs);
     if (!slabs) continue;
     finish_plan(plan, team, std::move(*slabs), false, iterations, 0);
     return plan;
@@ -118,7 +104,7 @@ std::optional<Plan> try_plan(const Plan& common, const Team& team, int iteration
                              const PlanOptions& options) {
   auto slabs = lay_out_resident(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
   if (!slabs && batch == 0) return try_skewed_plan(common, team, iterations, options);
-  if (!slabs) slabs = lay_out_visited(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
+  if (!slabs) slabs = lay_out_streamed(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
   if (!slabs) return std::nullopt;
   Plan plan = common;
   const bool resident = one_slab_a_device(*slabs);
@@ -126,8 +112,8 @@ std::optional<Plan> try_plan(const Plan& common, const Team& team, int iteration
   return plan;
 }
 
-// Whether slabs that could stay may be streamed. In one pass that moves no more over the bus than if they stayed, but
-// beside the kernels, and a device that works on its slabs in turn needs nothing of the others meanwhile.
+// Whether slabs that could be resident may be streamed. In one pass that moves no more over the bus than if they were
+// resident, but beside the kernels, and a device that works on its slabs in turn needs nothing of the others meanwhile.
 bool may_stream(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto& r = common.requirements;
   return options.may_stream && !options.may_end_early && options.minimum_slabs == 0 &&
@@ -164,7 +150,7 @@ std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iter
 // The best plan for all devices of a team; nothing if nothing fits.
 std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto exchanges = exchange_candidates(common.requirements, options);
-  const auto batches = batch_candidates(common.requirements, team.devices, options);
+  const auto batches = batch_candidates(common.requirements, most_views(common.requirements, team.devices), options);
   std::optional<Plan> best;
   // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
   if (auto whole = try_plan(common, team, exchanges.back(), batches.front(), options);
@@ -177,7 +163,7 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
       if (alone) break;
       auto plan = try_plan(common, team, iterations, batch, options);
       if (!plan) continue;
-      // Slabs that stay on their devices beat any that are streamed.
+      // Resident slabs beat any that are streamed.
       const bool better = !best || (plan->resident && !best->resident) ||
                           (plan->resident == best->resident && plan->seconds < best->seconds);
       if (better) best = std::move(plan);
@@ -306,7 +292,8 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   }
   if (!best)
     throw_too_small(requirements, candidates.back().devices, exchange_candidates(requirements, options).front(),
-                    batch_candidates(requirements, candidates.back().devices, options).back(), options);
+                    batch_candidates(requirements, most_views(requirements, candidates.back().devices), options).back(),
+                    options);
   if (with_more > 0)
     best->notes.push_back(fmt::format("left out: {}; with {} it would take {:.3g} s instead of {:.3g} s",
                                       names_of(*best, others(candidates.back(), *chosen)),
@@ -334,7 +321,7 @@ std::optional<Plan> rebalanced(const Plan& plan, std::span<const double> speeds)
   }
   const int iterations = plan.iterations_per_exchange, count = static_cast<int>(plan.slabs.size());
   auto slabs = plan.resident ? lay_out_resident(plan.requirements, team.devices, iterations, plan.batch, count)
-                             : lay_out_visited(plan.requirements, team.devices, iterations, plan.batch, count);
+                             : lay_out_streamed(plan.requirements, team.devices, iterations, plan.batch, count);
   if (!slabs) return std::nullopt;
   finish_plan(result, team, std::move(*slabs), plan.resident, iterations, plan.batch);
   return result;

@@ -37,13 +37,13 @@ struct DeviceModel {
 };
 
 struct PlanOptions {
-  int minimum_slabs = 0;                 // at least so many slabs in all (for tests); 0: as few as fit
-  int iterations_per_exchange = 0;       // 0: the planner chooses
-  int batch = 0;                         // views at a time; 0: the planner chooses
-  double host_bandwidth = 0;             // bytes/s over the bus of all devices together; 0: no limit
-  bool may_end_early = false;            // a run of one pass, too, may have to keep its state
-  bool may_stream = true;                // slabs that could stay may be streamed where that hides their transfers
-  std::vector<std::string> notes;        // for Plan::notes
+  int minimum_slabs = 0;            // at least so many slabs in all (for tests); 0: as few as fit
+  int iterations_per_exchange = 0;  // 0: the planner chooses
+  int batch = 0;                    // views at a time; 0: the planner chooses
+  double host_bandwidth = 0;        // bytes/s over the bus of all devices together; 0: no limit
+  bool may_end_early = false;       // a run of one pass, too, may have to keep its state
+  bool may_stream = true;           // slabs that could be resident may be streamed where that hides their transfers
+  std::vector<std::string> notes;   // for Plan::notes
   std::map<std::string, double> speeds;  // DeviceModel::speed by name, of all devices, instead of theirs; empty: none
   std::set<std::string> on_devices;      // names of arrays that get ArrayNeed::on_device
   /// Bytes of a device's memory, by its name, that others will hold while the job runs.
@@ -65,7 +65,7 @@ struct Plan {
   std::vector<SlabPlan> slabs;  // in order of slices; those of a device follow each other
   int iterations_per_exchange = 1;
   int batch = 0;          // views
-  bool resident = true;   // each device has one slab, which stays there from pass to pass
+  bool resident = true;   // each device has one slab, which resides there from pass to pass
   bool streamed = false;  // slabs are streamed although they could stay: in one pass, which hides their transfers
   double passes = 1;      // over the volume: exchanges of an iterative method
   // Predicted, of all passes:

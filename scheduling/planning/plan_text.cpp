@@ -77,12 +77,12 @@ std::string header_text(const Plan& plan) {
 }
 
 // Slices of a device, and what its arrays take; where devices share the views, all of them have the same.
-struct DevicePart {
+struct DeviceUse {
   std::int64_t slices = 0;
   std::size_t bytes = 0;
 };
-DevicePart device_part(const Plan& plan, std::size_t device) {
-  DevicePart part;
+DeviceUse device_part(const Plan& plan, std::size_t device) {
+  DeviceUse part;
   if (shares_views(plan.requirements) && view_shares(plan)[device] <= 0) return part;
   for (const auto& slab : plan.slabs) {
     if (slab.device != static_cast<int>(device) && !shares_views(plan.requirements)) continue;
@@ -99,7 +99,7 @@ std::string devices_text(const Plan& plan) {
                                  "budget", "largest allocation", "slices", "copy GB/s");
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const auto& device = plan.devices[d];
-    const DevicePart part = device_part(plan, d);
+    const DeviceUse part = device_part(plan, d);
     text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, device.name, width,
                         bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
                         bytes_text(static_cast<double>(device.max_allocation)), part.slices,
@@ -198,7 +198,7 @@ nlohmann::json Plan::json() const {
   result["devices"] = nlohmann::json::array();
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const auto& device = devices[d];
-    const DevicePart part = device_part(*this, d);
+    const DeviceUse part = device_part(*this, d);
     result["devices"].push_back({{"name", device.name},
                                  {"slices", part.slices},
                                  {"bytes", part.bytes},

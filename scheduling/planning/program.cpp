@@ -12,19 +12,12 @@ Form form_of(const Program& program) {
   return over == Domain::voxel_sums ? Form::voxel_sums : over == Domain::ray_sums ? Form::ray_sums : Form::steps;
 }
 
-std::string next_name(const std::string& name) {
-  return name + " (next)";
-}
-
 namespace {
 
 void add_next(Requirements& needs, const std::string& name) {
-  ArrayNeed next = array_of(needs, name);
   const auto found =
       std::find_if(needs.arrays.begin(), needs.arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
-  next.name = next_name(name);
-  next.lifetime = Lifetime::scratch;  // the planner counts its traffic once
-  needs.arrays.insert(found + 1, std::move(next));
+  needs.arrays.insert(found + 1, in_role(ArrayRole::next, *found));  // the planner counts its traffic once
 }
 
 }  // namespace
@@ -113,12 +106,6 @@ const ArrayNeed& array_of(const Requirements& requirements, const std::string& n
   if (found == requirements.arrays.end())
     throw std::logic_error(requirements.algorithm + " did not declare an array " + name);
   return *found;
-}
-
-std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements) {
-  return array_bytes(need, requirements, static_cast<std::int64_t>(requirements.size[2]),
-                     static_cast<std::int64_t>(requirements.stack[1]),
-                     static_cast<std::int64_t>(requirements.stack[2]));
 }
 
 }  // namespace halocline

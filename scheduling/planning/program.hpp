@@ -77,8 +77,6 @@ struct Program {
   /// and projections of lifetime scratch are lost after a step's work on one slab and batch, others outlive it. One
   /// volume is the output.
   Requirements needs;
-  /// Detector rows that voxel_sums need for slices; empty: all.
-  std::function<Range(Range slices)> detector_rows = {};
   /// All values that its steps know, and what they are at first.
   Scalars scalars = {};
   /// Volumes of lifetime state and output (float32) whose first values are inputs, too.
@@ -99,22 +97,19 @@ struct Program {
 
 /// How the executor runs a program.
 enum class Form {
-  stencil,     ///< iterations over slabs that stay on their devices, or are streamed in time-skewed regions
+  stencil,     ///< iterations over resident slabs, or are streamed in time-skewed regions
   voxel_sums,  ///< batches of views into slabs, which devices take from a queue
   ray_sums,    ///< slabs into batches of views, which devices share
-  steps        ///< all others: visits to slabs and batches (visits.hpp)
+  steps        ///< all others: tasks of a slab and a batch (step_tasks.hpp)
 };
 Form form_of(const Program& program);
 
 /// A program that has its only step, which goes over ray or voxel sums from inputs to the output. Its projections get a
-/// second array (next_name()), so that batches go to the two in turn.
+/// second array (ArrayRole::next), so that batches go to the two in turn.
 Program single_step(Requirements needs, std::function<void(Slab&)> start, Step step);
 
 /// A program of iterations of a stencil, with what the planner has to know of them.
 Program stencil_program(Requirements needs, const StencilLoop& loop, Reduction& reduction);
-
-/// The array that batches of one sum go to in turn with this one.
-std::string next_name(const std::string& name);
 
 /// The array of the only step of a program that it reads, and that it writes.
 const std::string& read_by(const Step& step);
@@ -141,8 +136,5 @@ inline bool is_kept(const ArrayNeed& need) {
 
 /// The array of a program that has this name.
 const ArrayNeed& array_of(const Requirements& requirements, const std::string& name);
-
-/// Bytes of an array of kind volume or projections: all slices, all rows of all views.
-std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements);
 
 }  // namespace halocline

@@ -9,7 +9,7 @@
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/second_buffers.hpp"
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 
 namespace halocline {
 namespace {
@@ -19,27 +19,13 @@ Requirements with_stores(Requirements requirements) {
   std::vector<ArrayNeed> stores;
   for (const auto& need : requirements.arrays) {
     if (need.kind != ArrayKind::projections || !is_kept(need)) continue;
-    ArrayNeed store = need;
-    store.name = stored_name(need.name);
+    ArrayNeed store = in_role(ArrayRole::all_views, need);
     store.kind = ArrayKind::fixed;
-    store.lifetime = Lifetime::scratch;
     store.elements = whole_bytes(need, requirements) / (need.element_bytes * need.components);
     stores.push_back(std::move(store));
   }
   requirements.arrays.insert(requirements.arrays.end(), stores.begin(), stores.end());
   return requirements;
-}
-
-std::vector<int> batch_sizes(const Requirements& requirements, const PlanOptions& options) {
-  const int views = static_cast<int>(requirements.stack[2]);
-  if (views == 0) return {0};  // of volumes alone
-  const int step = requirements.batch_step;
-  const auto in_steps = [&](int batch) { return std::min(views, std::max(batch / step, 1) * step); };
-  if (options.batch > 0) return {in_steps(options.batch)};
-  std::vector<int> result;
-  for (int batch = std::min(views, requirements.preferred_batch); batch > 0; batch /= 2)
-    if (result.empty() || in_steps(batch) < result.back()) result.push_back(in_steps(batch));
-  return result;
 }
 
 class ProgramPlanner {
@@ -88,12 +74,11 @@ class ProgramPlanner {
   double use_seconds(const StepUse& use, const DeviceModel& device) const {
     const Step& step = *use.step;
     if (!(step.units > 0)) return 0;
-    Requirements needs = program_.needs;
-    needs.cost = step.cost;
+    const Requirements& needs = program_.needs;
     const double part = step.over == Domain::slices || needs.stack[2] == 0
                             ? 1
                             : static_cast<double>(use.views.count()) / static_cast<double>(needs.stack[2]);
-    return part * step.units / unit_rate(needs, device);
+    return part * step.units / unit_rate(step.cost, needs, device);
   }
 
   // The same of the whole program.
@@ -109,7 +94,7 @@ class ProgramPlanner {
     const bool may_be_whole = numbers.size() == 1 && options_.minimum_slabs <= 1;
     if (may_be_whole && options_.batch == 0 && needs.largest_part == 0)
       if (auto whole = try_resident(numbers, needs, views)) return whole;
-    const auto batches = batch_sizes(needs, options_);
+    const auto batches = batch_candidates(needs, views, options_);
     const Requirements visited = with_step_sums(program_, needs);
     if (may_be_whole)
       for (const int batch : batches)
@@ -124,7 +109,7 @@ class ProgramPlanner {
     std::optional<Plan> best;  // spare arrays of steps over views would make thinner slabs for little
     for (const Requirements* each : {&sums, &visited})
       for (const int batch : batches)
-        if (auto slabs = lay_out_visited(*each, devices_of(numbers), 1, batch, options_.minimum_slabs))
+        if (auto slabs = lay_out_streamed(*each, devices_of(numbers), 1, batch, options_.minimum_slabs))
           take_better(best, finished(numbers, *each, *std::move(slabs), batch));
     return best;
   }

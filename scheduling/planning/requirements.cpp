@@ -4,6 +4,32 @@
 
 namespace halocline {
 
+std::string name_in_role(ArrayRole role, const std::string& declared) {
+  switch (role) {
+    case ArrayRole::own:
+      break;
+    case ArrayRole::next:
+      return declared + " (next)";
+    case ArrayRole::all_views:
+      return declared + " (all views)";
+    case ArrayRole::seam:
+      return "seam of " + declared;
+    case ArrayRole::second_buffer:
+      return "other " + declared;
+    case ArrayRole::spare:
+      return "spare " + declared;
+  }
+  return declared;
+}
+
+ArrayNeed in_role(ArrayRole role, const ArrayNeed& declared) {
+  ArrayNeed need = declared;
+  need.name = name_in_role(role, declared.name);
+  need.lifetime = Lifetime::scratch;
+  need.role = role;
+  return need;
+}
+
 std::array<std::size_t, 3> whole_extent(const ArrayNeed& need, const Requirements& requirements) {
   if (space_of(need.kind) != Space::projections) return requirements.size;
   const auto& stack = requirements.stack;
@@ -48,6 +74,11 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
       return element * need.elements;
   }
   return 0;
+}
+
+std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements) {
+  return array_bytes(need, requirements, slices_of(requirements), static_cast<std::int64_t>(requirements.stack[1]),
+                     static_cast<std::int64_t>(requirements.stack[2]));
 }
 
 }  // namespace halocline

@@ -52,6 +52,19 @@ enum class Domain {
   voxel_sums,  ///< every batch of views adds to each slab, in order: reads projections, writes a volume
 };
 
+/// What an array that a program's form or the planner adds is to the declared one that it is named after.
+enum class ArrayRole {
+  own,            ///< declared by the program
+  next,           ///< batches, or what a step writes, go to it and to the declared one in turn
+  all_views,      ///< holds all views of projections of which kernels use a batch
+  seam,           ///< slices of a region that the next one reads (skew.hpp)
+  second_buffer,  ///< its transfers overlap with kernels on the other one
+  spare           ///< a second buffer of projections for whichever array needs one (second_buffers.hpp)
+};
+
+/// The name of the array in this role to the declared one, for plans and messages.
+std::string name_in_role(ArrayRole role, const std::string& declared);
+
 struct ArrayNeed {
   std::string name;
   ArrayKind kind = ArrayKind::volume;
@@ -65,10 +78,19 @@ struct ArrayNeed {
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
   bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)
-  bool on_device = false;      // of lifetime input and output, it stays on the devices: it needs no bus
+  bool on_device = false;      // of lifetime input and output, it resides on the devices: it needs no bus
+  ArrayRole role = ArrayRole::own;
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };
+
+/// A scratch array of the same shape in another role.
+ArrayNeed in_role(ArrayRole role, const ArrayNeed& declared);
+
+/// A part of the state of an iterative method: saved between passes, and in checkpoints.
+inline bool is_state(const ArrayNeed& need) {
+  return need.lifetime == Lifetime::state || need.lifetime == Lifetime::output;
+}
 
 /// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and
 /// a view, and of methods that make projections a pixel and a plane of voxels across its ray.
@@ -99,7 +121,7 @@ struct Requirements {
   bool takes_parts = false;  // StencilLoop::takes_parts()
   int border_slices = 0;     // of its parts those at the border have at least as many, up to a quarter of the slab
   std::vector<std::string> kernels;  // for the plan's text
-  /// Detector rows that a range of slices needs; empty function: all.
+  /// Detector rows that a range of slices needs, of programs of any steps in voxel_sums alone; empty: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
@@ -128,6 +150,8 @@ std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirement
 /// and the allocation both use this function, so what is declared is what is allocated.
 std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
                         std::int64_t views);
+/// Of kind volume or projections: all slices, all rows of all views.
+std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements);
 
 // Slices of the volume.
 inline std::int64_t slices_of(const Requirements& requirements) {

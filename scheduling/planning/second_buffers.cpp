@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 
 namespace halocline {
 namespace {
-
-std::string spare_name(std::size_t number) {
-  return "spare projections " + std::to_string(number);
-}
-
-bool is_spare(const ArrayNeed& need) {
-  return need.lifetime == Lifetime::scratch && need.name.starts_with("spare projections ");
-}
 
 bool alike(const ArrayNeed& a, const ArrayNeed& b) {
   return a.kind == b.kind && a.element_bytes == b.element_bytes && a.components == b.components &&
@@ -47,7 +39,7 @@ std::map<std::string, std::string> second_buffers(const Step& step, const Plan& 
   const auto places = places_of(plan);
   const auto at_home = [&](const std::string& name) {
     const auto place = places.find(name);
-    return place != places.end() && place->second == Place::home;
+    return place != places.end() && place->second == Place::host;
   };
   std::map<std::string, std::string> result;
   std::set<std::string> taken;
@@ -55,7 +47,7 @@ std::map<std::string, std::string> second_buffers(const Step& step, const Plan& 
     if (!at_home(name)) continue;
     const ArrayNeed& need = array_of(plan.requirements, name);
     for (const ArrayNeed& other : plan.requirements.arrays) {
-      const bool free = is_spare(other) || (at_home(other.name) && !names(step, other.name));
+      const bool free = other.role == ArrayRole::spare || (at_home(other.name) && !names(step, other.name));
       if (!free || !alike(need, other) || taken.contains(other.name)) continue;
       taken.insert(other.name);
       result[name] = other.name;
@@ -69,7 +61,7 @@ bool overlaps(const Step& step, const Plan& plan) {
   const auto places = places_of(plan);
   const auto seconds = second_buffers(step, plan);
   return std::all_of(step.arrays.begin(), step.arrays.end(), [&](const ArrayAccess& each) {
-    return places.at(each.name) != Place::home || seconds.contains(each.name);
+    return places.at(each.name) != Place::host || seconds.contains(each.name);
   });
 }
 
@@ -87,10 +79,8 @@ Requirements with_spares(const Program& program, Requirements requirements, bool
       if (all || step->over == Domain::ray_sums || step->over == Domain::voxel_sums)
         wanted = std::max(wanted, 2 * count_alike(*step, requirements, need));
     for (std::size_t n = there; n < wanted; ++n) {
-      ArrayNeed spare = need;
-      spare.name = spare_name(spares.size() + 1);
-      spare.lifetime = Lifetime::scratch;
-      spares.push_back(std::move(spare));
+      spares.push_back(in_role(ArrayRole::spare, need));
+      spares.back().name = name_in_role(ArrayRole::spare, "projections " + std::to_string(spares.size()));
     }
   }
   requirements.arrays.insert(requirements.arrays.end(), spares.begin(), spares.end());

@@ -1,5 +1,5 @@
-// Second buffers of a program's arrays that lie with the transport: while kernels work on one of two, what the visit
-// before left goes home from the other, and what the next visit needs comes. Pure C++.
+// Second buffers of a program's arrays that lie with the transport: while kernels work on one of two, what the task
+// before left is stored from the other, and what the next task needs comes. Pure C++.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace halocline {
 
-/// Arrays of a step at Place::home, and those that are their second buffers during it: of the same shape, in no other
-/// use. Arrays at home hold nothing between steps, so those that the step does not name serve, too.
+/// Arrays of a step at Place::host, and those that are their second buffers during it: of the same shape, in no other
+/// use. Arrays at Place::host hold nothing between steps, so those that the step does not name serve, too.
 std::map<std::string, std::string> second_buffers(const Step& step, const Plan& plan);
 
 /// Whether all arrays that a step moves have one.
@@ -21,7 +21,7 @@ bool overlaps(const Step& step, const Plan& plan);
 /// sums, or of `all` steps. Volumes have none of their own: thinner slabs would cost more than what is hidden.
 Requirements with_spares(const Program& program, Requirements requirements, bool all);
 
-/// An array for the sums of all slices or views that steps of the program reduce, where they have several visits.
+/// An array for the sums of all slices or views that steps of the program reduce, where they have several tasks.
 inline constexpr const char* step_sums = "sums of a step";
 /// Doubles for the sums of all slices or views of any step.
 std::size_t count_step_sums(const Program& program);

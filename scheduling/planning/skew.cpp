@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace halocline {
-namespace {
-
-bool is_state(const ArrayNeed& need) {
-  return need.lifetime == Lifetime::state || need.lifetime == Lifetime::output;
-}
-
-constexpr const char* second_prefix = "other ";
-
-}  // namespace
-
 bool is_one_pass(const Requirements& requirements, int iterations) {
   return iterations >= requirements.iterations &&
          (requirements.reductions.empty() || requirements.reductions.front() > 0);
@@ -117,18 +107,6 @@ Range skewed_window(const Requirements& requirements, int iterations, Range bloc
           interior.end == block.end ? whole.end : interior.end};
 }
 
-std::string seam_of(const std::string& name) {
-  return "seam of " + name;
-}
-
-std::string second_buffer_of(const std::string& name) {
-  return second_prefix + name;
-}
-
-bool is_second_buffer(const ArrayNeed& need) {
-  return need.name.starts_with(second_prefix);
-}
-
 int reductions_of_pass(const Requirements& requirements, int iterations) {
   if (requirements.reductions_steer) return 1;
   return std::min(iterations, static_cast<int>(requirements.reductions.size())) + 1;
@@ -140,7 +118,8 @@ Requirements skewed_requirements(const Requirements& requirements, int iteration
   for (const auto& need : requirements.arrays) {
     if (is_state(need)) {
       ArrayNeed seam;
-      seam.name = seam_of(need.name);
+      seam.name = name_in_role(ArrayRole::seam, need.name);
+      seam.role = ArrayRole::seam;
       seam.kind = ArrayKind::fixed;
       seam.element_bytes = array_bytes(need, requirements, 1, 0, 0);
       seam.elements = static_cast<std::size_t>(seam_slices(requirements, iterations));
@@ -158,16 +137,14 @@ Requirements skewed_requirements(const Requirements& requirements, int iteration
     const bool moves = (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) ||
                        need.lifetime == Lifetime::output || (need.lifetime == Lifetime::state && !one_pass);
     if (!overlapped || !moves) continue;
-    ArrayNeed second_buffer = need;
-    second_buffer.name = second_buffer_of(need.name);
-    second_buffer.lifetime = Lifetime::scratch;
-    result.arrays.push_back(second_buffer);
+    result.arrays.push_back(in_role(ArrayRole::second_buffer, need));
   }
   return result;
 }
 
 bool is_overlapped(const Requirements& requirements) {
-  return std::any_of(requirements.arrays.begin(), requirements.arrays.end(), is_second_buffer);
+  return std::any_of(requirements.arrays.begin(), requirements.arrays.end(),
+                     [](const ArrayNeed& need) { return need.role == ArrayRole::second_buffer; });
 }
 
 }  // namespace halocline

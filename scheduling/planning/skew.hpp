@@ -4,7 +4,7 @@
 // A pass takes the state from level 0 (before it) to level S by S steps. The regions of a device are worked on in order
 // of slices; region [a, b) makes slices [a - d_j, b - d_j) of level j, where d_j is the sum of the high halos of the
 // first j steps: what a step needs of the slices above is then always there. What it needs of those below is the seam:
-// the topmost slices of every level that the region before has made, which stay on the device. (Wavefront or
+// the topmost slices of every level that the region before has made, which remain on the device. (Wavefront or
 // time-skewed tiling: Wolf & Lam 1991; Wonnacott 2000.) Beyond the first and the last region of a device lie halos that
 // both it and its neighbour compute, as both work at the same time; they shrink from level to level.
 #pragma once
@@ -60,14 +60,11 @@ bool is_one_pass(const Requirements& requirements, int iterations);
 /// Slices of it below the interior, away from the volume's and the block's ends.
 std::int64_t skewed_lag(const Requirements& requirements, int iterations);
 
-/// Names of the arrays that such slabs need besides the method's own: the seam of a state array; the second of two that
-/// take turns, so that one region's transfers overlap with another's kernels; the sums of all reductions of a pass.
-std::string seam_of(const std::string& name);
-std::string second_buffer_of(const std::string& name);
+/// The array of the sums of all reductions of a pass.
 inline const std::string sums_of_pass = "sums of a pass";
-bool is_second_buffer(const ArrayNeed& need);
 
-/// The requirements with these arrays, for passes of up to `iterations`; second buffers if transfers are to overlap.
+/// The requirements with the arrays that such slabs need besides the method's own, for passes of up to `iterations`:
+/// seams of the state, sums_of_pass, and, if transfers are to overlap, second buffers.
 Requirements skewed_requirements(const Requirements& requirements, int iterations, bool overlapped);
 /// Whether there are second buffers.
 bool is_overlapped(const Requirements& requirements);

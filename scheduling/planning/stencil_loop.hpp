@@ -18,8 +18,8 @@ class Slab;
 class StencilLoop {
  public:
   virtual ~StencilLoop() = default;
-  /// First visit: fills state and output arrays over slab.extended() from the inputs, which are there. A run that goes
-  /// on from a kept state puts it in their place.
+  /// Before the first iteration: fills state and output arrays over slab.extended() from the inputs, which are there. A
+  /// run that goes on from a kept state puts it in their place.
   virtual void start(Slab& slab) const = 0;
   /// Iteration number `iteration` (from 0). Must compute the state right on `core`, given that it was right on core
   /// grown by the declared halos (cut at the volume's faces).
@@ -58,7 +58,7 @@ class DeviceSteering {
 class Reduction {
  public:
   virtual ~Reduction() = default;
-  /// A run begins (again, if memory ran out and it was planned anew): forget what reduced() was told. A run that goes
+  /// A run begins (again, if memory ran out and it was planned again): forget what reduced() was told. A run that goes
   /// on from a kept state then tells reduced() once more what it was told before: what the host knows must follow from
   /// that.
   virtual void begin() {}

@@ -267,7 +267,9 @@ bool learn_kernel_rate(const Requirements& requirements, const std::vector<Devic
   for (std::size_t n = 0; n < devices.size(); ++n) {
     const auto rates = device_rates(devices[n]);
     if (!rates || rates->kernels.contains(name)) continue;
-    if (!differ && count_units(requirements) / unit_rate(requirements, known_budgets[n]) < worth_a_trial) continue;
+    if (!differ &&
+        count_units(requirements) / unit_rate(requirements.cost, requirements, known_budgets[n]) < worth_a_trial)
+      continue;
     try {
       keep_kernel_rate(devices[n], name, measure_kernels(devices[n], requirements, trial));
       learned = true;

@@ -29,7 +29,7 @@ std::optional<DeviceRates> device_rates(const Device& device);
 void keep_kernel_rate(const Device& device, const std::string& name, double units_per_second);
 
 /// Forgets what is kept of these devices' rates, so that the next process measures them anew; this one goes on with
-/// what it knows. `now`: seconds since 1970. At most once a day for each `reason`, because what is measured anew may
+/// what it knows. `now`: seconds since 1970. At most once a day for each `reason`, because what is measured again may
 /// come out the same; and not once for all reasons, because a run that others slowed down may have spoiled good rates,
 /// which the next fast one then mends.
 void forget_rates(const std::vector<Device>& devices, const std::string& reason, std::int64_t now);

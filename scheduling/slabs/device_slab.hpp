@@ -89,7 +89,7 @@ class DeviceSlab : public Slab {
   /// Throws as wait() does for commands that have ended and failed, without waiting.
   void check() { device_.check(); }
   /// Seconds that kernels ran until the last wait(), since this was called before; in plans of iterations with several
-  /// slabs that stay.
+  /// resident slabs.
   double take_busy_seconds() { return std::exchange(busy_seconds_, 0); }
   /// Marks what was enqueued last, on any queue, as the end of a step, and waits until at most `newer` of the steps
   /// marked so far are in flight: keeps Ctrl-C and progress close to the device. `meanwhile` is called until then, as

@@ -1,4 +1,4 @@
-// Halos between slabs that stay on their devices.
+// Halos between resident slabs.
 #pragma once
 
 #include <cstdint>

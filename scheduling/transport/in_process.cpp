@@ -1,8 +1,11 @@
 #include "scheduling/transport/in_process.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "host/system/error.hpp"
+#include "host/system/thread_pool.hpp"
 #include "scheduling/transport/in_process_halos.hpp"
 
 namespace halocline {
@@ -43,6 +46,22 @@ void InProcessTransport::get(const std::string& array, std::size_t first, std::s
     source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
   else
     std::memcpy(to, memory_of(array) + first, count);
+}
+
+void InProcessTransport::put(const std::string& array, const VolumeSource& from) {
+  auto* const to = reinterpret_cast<float*>(const_cast<std::byte*>(memory_of(array)));
+  parallel_ranges(from.grid().count(), voxels_in_a_piece,
+                  [&](std::size_t first, std::size_t count) { from.read(first, count, to + first); });
+}
+
+void InProcessTransport::get(const std::string& array, VolumeSink& to) const {
+  const std::size_t all = to.grid().count();
+  std::vector<float> piece(std::min(all, voxels_in_a_piece));  // a sink may change what it gets
+  for (std::size_t first = 0; first < all; first += piece.size()) {
+    const std::size_t count = std::min(piece.size(), all - first);
+    get(array, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
+    to.write(first, count, piece.data());
+  }
 }
 
 void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {

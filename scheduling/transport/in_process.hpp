@@ -1,4 +1,4 @@
-// Partitions are threads of one process: arrays lie in host memory.
+// DeviceParts are threads of one process: arrays lie in host memory.
 #pragma once
 
 #include <condition_variable>
@@ -29,6 +29,9 @@ class InProcessTransport : public Transport {
 
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) override;
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const override;
+  /// All of an array of float32 from where the voxels come from, or to where they go.
+  void put(const std::string& array, const VolumeSource& from);
+  void get(const std::string& array, VolumeSink& to) const;
   void pass_on(std::size_t slab, std::int64_t batch) override;
   bool passed_on(std::size_t slab, std::int64_t batch) override;
   void await(std::size_t slab, std::int64_t batch) override;

@@ -10,7 +10,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/kernel_folder.hpp"

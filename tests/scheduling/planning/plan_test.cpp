@@ -358,7 +358,7 @@ TEST(Plan, dealsManySlabsInRegions) {
 }
 
 TEST(Plan, exchangesRarelyOutOfCoreAndOftenBetweenDevices) {
-  // 1024^3 in 4 GiB over a bus much slower than the device's memory: many iterations a visit.
+  // 1024^3 in 4 GiB over a bus much slower than the device's memory: many iterations a pass.
   auto card = device(4 * gibi);
   card.bus_bandwidth = 12e9;
   card.memory_bandwidth = 1e12;

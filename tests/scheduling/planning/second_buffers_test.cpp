@@ -9,7 +9,7 @@
 #include <set>
 
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 
 namespace halocline::second_buffers_test {
 namespace {
@@ -67,7 +67,7 @@ TEST(SecondBuffers, AreTakenWhereArraysLieAtHome) {
   EXPECT_EQ(count_spares(in_core), 0);
   for (const Step& step : program.each) EXPECT_TRUE(second_buffers(step, in_core).empty());
   const Plan plan = plan_of(program, volume_bytes + 2 * batch_bytes);
-  EXPECT_EQ(places_of(plan).at("r"), Place::home);
+  EXPECT_EQ(places_of(plan).at("r"), Place::host);
   EXPECT_EQ(plan.batch, 16);
   EXPECT_EQ(count_spares(plan), 1);
   for (const Step& step : program.each) {

@@ -241,16 +241,17 @@ TEST(Skew, requirementsNameEveryArrayThatIsUsed) {
     return 0;
   };
   const auto many = skewed_requirements(r, 4, true);
-  EXPECT_EQ(bytes(many, seam_of("u")), (4u * 3 + 2) * 3 * 5 * 4);
-  EXPECT_EQ(bytes(many, seam_of("q")), (4u * 3 + 2) * 3 * 5 * 2);  // as the state is stored
+  EXPECT_EQ(bytes(many, name_in_role(ArrayRole::seam, "u")), (4u * 3 + 2) * 3 * 5 * 4);
+  EXPECT_EQ(bytes(many, name_in_role(ArrayRole::seam, "q")), (4u * 3 + 2) * 3 * 5 * 2);  // as the state is stored
   EXPECT_EQ(bytes(many, sums_of_pass), 50u * 6 * 8);
-  for (const char* name : {"f", "u", "q"}) EXPECT_EQ(bytes(many, second_buffer_of(name)), bytes(many, name)) << name;
-  EXPECT_EQ(bytes(many, second_buffer_of("v")), 0u);
+  for (const char* name : {"f", "u", "q"})
+    EXPECT_EQ(bytes(many, name_in_role(ArrayRole::second_buffer, name)), bytes(many, name)) << name;
+  EXPECT_EQ(bytes(many, name_in_role(ArrayRole::second_buffer, "v")), 0u);
   // one pass: the state neither comes nor goes, and nothing of the start is kept
   const auto one = skewed_requirements(r, 1000, true);
-  EXPECT_EQ(bytes(one, second_buffer_of("q")), 0u);
-  EXPECT_GT(bytes(one, second_buffer_of("u")), 0u);
-  EXPECT_EQ(bytes(one, seam_of("q")), (999u * 3 + 2) * 3 * 5 * 2);
+  EXPECT_EQ(bytes(one, name_in_role(ArrayRole::second_buffer, "q")), 0u);
+  EXPECT_GT(bytes(one, name_in_role(ArrayRole::second_buffer, "u")), 0u);
+  EXPECT_EQ(bytes(one, name_in_role(ArrayRole::seam, "q")), (999u * 3 + 2) * 3 * 5 * 2);
   EXPECT_FALSE(is_overlapped(skewed_requirements(r, 4, false)));
   EXPECT_TRUE(is_overlapped(many));
 }

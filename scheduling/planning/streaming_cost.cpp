@@ -1,4 +1,4 @@
-#include "scheduling/planning/visit_cost.hpp"
+#include "scheduling/planning/streaming_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -67,20 +67,20 @@ double kernel_seconds(const Plan& plan, const DeviceModel& device, const SliceBy
   // Every launch reads and computes about its halos besides its slices, and every seam is copied twice.
   const double computed = part.interior + part.halo / 2 + part.regions * halo, seams = part.regions * halo;
   const double reductions = (static_cast<double>(need.reductions.size()) + 1) / plan.passes;
-  return iterations *
-             (voxels * computed / unit_rate(need, device) + 4 * bytes.state * seams / device.memory_bandwidth) +
+  return iterations * (voxels * computed / unit_rate(need.cost, need, device) +
+                       4 * bytes.state * seams / device.memory_bandwidth) +
          reductions * need.cost.reduction_bytes * voxels * part.interior / device.memory_bandwidth;
 }
 
 }  // namespace
 
-double count_visits(const Requirements& requirements, int iterations_per_pass) {
+double count_streaming_passes(const Requirements& requirements, int iterations_per_pass) {
   if (requirements.reductions_steer) return count_passes(requirements, iterations_per_pass);
   const double before = !requirements.reductions.empty() && requirements.reductions.front() == 0 ? 1 : 0;
   return before + std::ceil(std::max(1.0, 1.0 * requirements.iterations) / std::max(1, iterations_per_pass));
 }
 
-double visit_bus_bytes(const Plan& plan) {
+double streaming_bus_bytes(const Plan& plan) {
   const auto bytes = slice_bytes(plan.requirements);
   double result = 0;
   for (std::size_t device = 0; device < plan.devices.size(); ++device) {
@@ -93,7 +93,7 @@ double visit_bus_bytes(const Plan& plan) {
   return result;
 }
 
-double visit_seconds(const Plan& plan) {
+double streaming_seconds(const Plan& plan) {
   const auto bytes = slice_bytes(plan.requirements);
   const bool overlapped = is_overlapped(plan.requirements);
   const double steps = std::max(1, plan.requirements.iterations) / plan.passes / plan.requirements.together;

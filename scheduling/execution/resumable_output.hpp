@@ -10,10 +10,10 @@
 
 namespace halocline {
 
-class Delivered {
+class ResumableOutput {
  public:
   /// Begins `output`, with what `store` (nullptr: none) has of an earlier run.
-  Delivered(VolumeSink& output, OutputStore* store);
+  ResumableOutput(VolumeSink& output, OutputStore* store);
 
   VolumeSink& output() { return output_; }
   /// Final voxels on their way to the sink, which gets each of them once whatever is computed again. Several threads.

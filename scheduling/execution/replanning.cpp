@@ -1,4 +1,4 @@
-#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/replanning.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,14 +19,7 @@ constexpr std::size_t smallest_worth_splitting = std::size_t{1} << 16;
 
 }  // namespace
 
-std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
-  std::vector<SlabPlan> result;
-  for (const auto& slab : plan.slabs)
-    if (slab.device == device) result.push_back(slab);
-  return result;
-}
-
-Range run_of(const std::vector<int>& order, Range places) {
+Range consecutive_views(const std::vector<int>& order, Range places) {
   if (order.empty()) return places;
   const auto at = [&](std::int64_t place) { return std::int64_t{order[static_cast<std::size_t>(place)]}; };
   const std::int64_t first = at(places.begin);

@@ -6,13 +6,13 @@
 namespace halocline {
 
 /// Passes over the volume: reductions end one only where they steer.
-double count_visits(const Requirements& requirements, int iterations_per_pass);
+double count_streaming_passes(const Requirements& requirements, int iterations_per_pass);
 
 /// Bytes over the bus, both ways, of all passes.
-double visit_bus_bytes(const Plan& plan);
+double streaming_bus_bytes(const Plan& plan);
 
 /// Seconds of the slowest device: in a pass that overlaps, the longest of kernels, uploads and downloads, and the first
 /// upload and the last download, with which nothing overlaps.
-double visit_seconds(const Plan& plan);
+double streaming_seconds(const Plan& plan);
 
 }  // namespace halocline

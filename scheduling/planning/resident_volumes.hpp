@@ -1,4 +1,4 @@
-// Jobs one after the other that hand volumes on: which of these stay on the devices meanwhile.
+// Jobs one after the other that hand volumes on: which of these reside on the devices meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,19 @@ struct DeviceShare {
   Range slices;
 };
 
-struct StayingPlan {
-  std::set<std::string> staying;    ///< names of volumes that stay; the others lie in host memory
+struct ResidentVolumesPlan {
+  std::set<std::string> resident;   ///< names; the other volumes lie in host memory
   std::vector<DeviceShare> shares;  ///< of each of them, in the order of slices
   std::vector<Plan> plans;          ///< of the jobs
 };
 
-/// Volumes stay where every job still fits its devices, none has to be streamed that would not be without them, and all
-/// jobs together take no longer. Where not all of them can, the last are the first to leave. Each device holds the
-/// slices that it works on in the last job.
+/// Volumes reside there where every job still fits its devices, none has to be streamed that would not be without them,
+/// and all jobs together take no longer. Where not all of them can, the last are the first to leave. Each device holds
+/// the slices that it works on in the last job.
 ///
 /// jobs: the plan of each, with PlanOptions::on_devices and reserved as they are given. Throws what they throw without
-/// a volume that stays.
-StayingPlan plan_staying(const std::vector<std::function<Plan(const PlanOptions&)>>& jobs,
-                         const std::vector<PassedVolume>& volumes);
+/// a resident volume.
+ResidentVolumesPlan plan_resident_volumes(const std::vector<std::function<Plan(const PlanOptions&)>>& jobs,
+                                          const std::vector<PassedVolume>& volumes);
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Carries out what has to move between a device's arrays and the transport, one visit ahead for arrays that have a
+// Carries out what has to move between a device's arrays and the transport, one task ahead for arrays that have a
 // second buffer (scheduling/planning/second_buffers.hpp).
 #pragma once
 
@@ -7,33 +7,32 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
-class Mover {
+class ArrayTransfers {
  public:
-  Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic);
+  ArrayTransfers(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic);
 
-  /// A step begins. What it writes of the volumes `replaced` goes to next_name() with the transport.
-  void begin(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced);
-  /// What the next visit finds, which the slab has moved to. Kernels that have been enqueued may still work on the
-  /// arrays themselves. What earlier visits have left in second buffers has been flushed.
-  void bring(const std::vector<Residence::Move>& moves);
-  /// Kernels find what was brought last.
-  void turn();
-  /// Kernels that have been enqueued leave this behind, for the next flush().
-  void leave(const std::vector<Residence::Move>& stores);
-  /// Brings home what visits have left behind. It has arrived when this returns.
-  void flush();
-
+  /// A step begins. What it writes of the volumes `replaced` goes to their successors (ArrayRole::next).
+  void begin_step(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced);
+  /// Loads what the next task needs, whose slab the arrays hold now; into second buffers while enqueued kernels may
+  /// still work on the arrays themselves. Results that were in second buffers have been stored.
+  void load_inputs(const std::vector<Residence::Move>& moves);
+  /// Kernels find what was loaded last.
+  void swap_buffers();
+  /// Results of the enqueued kernels, for the next store_results(); those without a second buffer are stored at once.
+  void add_results(const std::vector<Residence::Move>& stores);
+  /// Stores the results in second buffers. They have arrived when this returns.
+  void store_results();
   /// Slices of a volume, of those that the slab holds, from the transport and to it.
   void load_slices(const std::string& name, Range slices);
   void store_slices(const std::string& name, Range slices);
-  /// A kept array that stays here: the slab's slices with their halos, or all views; and back.
+  /// A kept array that resides here: the slab's slices with their halos, or all views; and back.
   void load_whole(const std::string& name);
   void save_whole(const std::string& name);
   /// The plan has more arrays.
@@ -41,9 +40,9 @@ class Mover {
   Place place(const std::string& name) const { return places_.at(name); }
 
  private:
-  struct Left {
+  struct Result {
     Residence::Part part;
-    bool turned = false;  // it lies in the second buffer
+    bool swapped = false;  // it is in the second buffer
   };
   void carry_out(const Residence::Move& move, const std::string& array);
   void load(const std::string& name, const Residence::Part& part, const std::string& array);
@@ -61,9 +60,9 @@ class Mover {
   Transport& transport_;
   BusTraffic& traffic_;
   std::map<std::string, Place> places_;
-  std::map<std::string, std::string> seconds_;
-  std::map<std::string, Left> left_;
-  std::set<std::string> to_turn_, replaced_;
+  std::map<std::string, std::string> second_buffers_;
+  std::map<std::string, Result> results_;
+  std::set<std::string> to_swap_, replaced_;
 };
 
 }  // namespace halocline

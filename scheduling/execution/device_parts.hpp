@@ -1,4 +1,4 @@
-// The partitions of all devices of a plan, which work on one step at a time.
+// The parts of all devices of a plan, which work on one step at a time.
 #pragma once
 
 #include <functional>
@@ -6,32 +6,31 @@
 #include <memory>
 #include <vector>
 
+#include "scheduling/execution/device_part.hpp"
 #include "scheduling/execution/device_threads.hpp"
-#include "scheduling/execution/partition.hpp"
 #include "scheduling/transport/in_process.hpp"
 
 namespace halocline {
 
-class Partitions {
+class DeviceParts {
  public:
   /// All that is given has to outlive it. Allocates what the plan says.
-  Partitions(const Program& program, const Plan& plan, const std::vector<Device>& devices,
-             InProcessTransport& transport, BusTraffic& traffic, DeviceThreads& threads);
+  DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices,
+              InProcessTransport& transport, BusTraffic& traffic, DeviceThreads& threads);
 
   /// Of every device, on its thread.
-  void each(const std::function<void(Partition&)>& work);
-  /// A step, where it is due: halos, visits, sums. `checked` is called before each visit.
+  void each(const std::function<void(DevicePart&)>& work);
+  /// A step, where it is due: halos, tasks, sums. `checked` is called before each task.
   void perform(const Step& step, Scalars& scalars, const std::function<void()>& checked);
 
  private:
-  void exchange_halos(const Step& step);
   std::vector<double> added_sums(const Step& step, const Scalars& scalars) const;
 
   const Program& program_;
   const Plan& plan_;
   InProcessTransport& transport_;
   DeviceThreads& threads_;
-  std::map<int, std::unique_ptr<Partition>> partitions_;  // by device
+  std::map<int, std::unique_ptr<DevicePart>> parts_;  // by device
 };
 
 }  // namespace halocline

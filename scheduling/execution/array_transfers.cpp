@@ -1,4 +1,4 @@
-#include "scheduling/execution/mover.hpp"
+#include "scheduling/execution/array_transfers.hpp"
 
 #include <algorithm>
 
@@ -8,54 +8,56 @@ namespace halocline {
 
 using Move = Residence::Move;
 
-Mover::Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
+ArrayTransfers::ArrayTransfers(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
     : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic), places_(places_of(plan)) {}
 
-void Mover::begin(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced) {
-  seconds_ = std::move(second_buffers);
+void ArrayTransfers::begin_step(std::map<std::string, std::string> second_buffers,
+                                const std::vector<std::string>& replaced) {
+  second_buffers_ = std::move(second_buffers);
   replaced_.clear();
   replaced_.insert(replaced.begin(), replaced.end());
-  left_.clear();
-  to_turn_.clear();
+  results_.clear();
+  to_swap_.clear();
 }
 
-void Mover::bring(const std::vector<Move>& moves) {
+void ArrayTransfers::load_inputs(const std::vector<Move>& moves) {
   for (const Move& move : moves) {
-    const auto second = seconds_.find(move.name);
-    if (second == seconds_.end()) continue;
-    to_turn_.insert(move.name);
+    const auto second = second_buffers_.find(move.name);
+    if (second == second_buffers_.end()) continue;
+    to_swap_.insert(move.name);
     if (move.kind == Move::Kind::store)
-      left_[move.name] = {move.part};
+      results_[move.name] = {move.part};
     else
       carry_out(move, second->second);
   }
   // these wait for the kernels
   for (const Move& move : moves)
-    if (!seconds_.contains(move.name)) carry_out(move, move.name);
+    if (!second_buffers_.contains(move.name)) carry_out(move, move.name);
 }
 
-void Mover::turn() {
-  for (const auto& name : to_turn_) {
-    slab_.swap(name, seconds_.at(name));
-    if (const auto left = left_.find(name); left != left_.end()) left->second.turned = true;
+void ArrayTransfers::swap_buffers() {
+  for (const auto& name : to_swap_) {
+    slab_.swap(name, second_buffers_.at(name));
+    if (const auto result = results_.find(name); result != results_.end()) result->second.swapped = true;
   }
-  to_turn_.clear();
+  to_swap_.clear();
 }
 
-void Mover::leave(const std::vector<Move>& stores) {
+void ArrayTransfers::add_results(const std::vector<Move>& stores) {
   for (const Move& move : stores)
-    if (seconds_.contains(move.name))
-      left_[move.name] = {move.part};
+    if (second_buffers_.contains(move.name))
+      results_[move.name] = {move.part};
     else
       carry_out(move, move.name);
 }
 
-void Mover::flush() {
-  for (const auto& [name, left] : left_) store(name, left.part, left.turned ? seconds_.at(name) : name);
-  left_.clear();
+void ArrayTransfers::store_results() {
+  for (const auto& [name, result] : results_)
+    store(name, result.part, result.swapped ? second_buffers_.at(name) : name);
+  results_.clear();
 }
 
-void Mover::carry_out(const Move& move, const std::string& array) {
+void ArrayTransfers::carry_out(const Move& move, const std::string& array) {
   switch (move.kind) {
     case Move::Kind::zero:
       return need_of(move.name).kind == ArrayKind::volume ? slab_.fill(array, 0, move.part.range)
@@ -67,7 +69,7 @@ void Mover::carry_out(const Move& move, const std::string& array) {
   }
 }
 
-void Mover::load(const std::string& name, const Residence::Part& part, const std::string& array) {
+void ArrayTransfers::load(const std::string& name, const Residence::Part& part, const std::string& array) {
   const ArrayNeed& need = need_of(name);
   if (places_.at(name) == Place::device)
     copy_stored(need, part, false);
@@ -77,7 +79,7 @@ void Mover::load(const std::string& name, const Residence::Part& part, const std
     load_rows(need, part, array);
 }
 
-void Mover::store(const std::string& name, const Residence::Part& part, const std::string& array) {
+void ArrayTransfers::store(const std::string& name, const Residence::Part& part, const std::string& array) {
   const ArrayNeed& need = need_of(name);
   if (places_.at(name) == Place::device) return copy_stored(need, part, true);
   const bool volume = need.kind == ArrayKind::volume;
@@ -85,19 +87,19 @@ void Mover::store(const std::string& name, const Residence::Part& part, const st
 }
 
 // What a slab with this interior holds.
-Range Mover::held_with(Range interior) const {
+Range ArrayTransfers::held_with(Range interior) const {
   const Requirements& all = plan_.requirements;
   return interior.grown(all.halo_low, all.halo_high, static_cast<std::int64_t>(all.size[2]));
 }
 
 // Of slices of a volume, or views.
-std::size_t Mover::bytes_of(const ArrayNeed& need, std::int64_t count) const {
+std::size_t ArrayTransfers::bytes_of(const ArrayNeed& need, std::int64_t count) const {
   return need.kind == ArrayKind::volume
              ? array_bytes(need, plan_.requirements, count, 0, 0)
              : array_bytes(need, plan_.requirements, 0, static_cast<std::int64_t>(plan_.requirements.stack[1]), count);
 }
 
-void Mover::load_volume(const ArrayNeed& need, Range slices, const std::string& array) {
+void ArrayTransfers::load_volume(const ArrayNeed& need, Range slices, const std::string& array) {
   const std::size_t begin = bytes_of(need, slices.begin), bytes = bytes_of(need, slices.count());
   slab_.upload_bytes(array, bytes_of(need, slices.begin - slab_.extended().begin), bytes,
                      [&](std::byte* at, std::size_t first, std::size_t count) {
@@ -107,7 +109,7 @@ void Mover::load_volume(const ArrayNeed& need, Range slices, const std::string& 
 }
 
 // A band of the rows of each view, one after the other.
-void Mover::load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
+void ArrayTransfers::load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   const std::size_t view = bytes_of(need, 1), row = view / plan_.requirements.stack[1],
                     band = row * size(part.rows.count()), bytes = band * size(part.range.count());
@@ -124,48 +126,48 @@ void Mover::load_rows(const ArrayNeed& need, const Residence::Part& part, const 
   traffic_.up += bytes;
 }
 
-void Mover::store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array) {
+void ArrayTransfers::store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array) {
   const std::size_t begin = bytes_of(need, range.begin), bytes = bytes_of(need, range.count());
-  const std::string home = replaced_.contains(need.name) ? next_name(need.name) : need.name;
+  const std::string target = replaced_.contains(need.name) ? name_in_role(ArrayRole::next, need.name) : need.name;
   slab_.download_bytes(array, offset, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
-    transport_.put(home, begin + first, count, at);
+    transport_.put(target, begin + first, count, at);
   });
   traffic_.down += bytes;
 }
 
-void Mover::copy_stored(const ArrayNeed& need, const Residence::Part& part, bool back) {
+void ArrayTransfers::copy_stored(const ArrayNeed& need, const Residence::Part& part, bool back) {
   const std::size_t begin = bytes_of(need, part.range.begin), bytes = bytes_of(need, part.range.count());
-  const std::string stored = stored_name(need.name);
+  const std::string stored = name_in_role(ArrayRole::all_views, need.name);
   if (back)
     slab_.copy({{need.name, 0, stored, begin, bytes}});
   else
     slab_.copy({{stored, begin, need.name, 0, bytes}});
 }
 
-void Mover::load_slices(const std::string& name, Range slices) {
+void ArrayTransfers::load_slices(const std::string& name, Range slices) {
   load_volume(need_of(name), slices, name);
 }
 
-void Mover::store_slices(const std::string& name, Range slices) {
+void ArrayTransfers::store_slices(const std::string& name, Range slices) {
   const ArrayNeed& need = need_of(name);
   store_bytes(need, bytes_of(need, slices.begin - slab_.extended().begin), slices, name);
 }
 
-void Mover::load_whole(const std::string& name) {
+void ArrayTransfers::load_whole(const std::string& name) {
   const ArrayNeed& need = need_of(name);
   if (need.kind == ArrayKind::volume) return load_slices(name, slab_.extended());
   const std::size_t bytes = whole_bytes(need, plan_.requirements);
   slab_.upload_bytes(
-      places_.at(name) == Place::device ? stored_name(name) : name, bytes,
+      places_.at(name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name, bytes,
       [&](std::byte* at, std::size_t first, std::size_t count) { transport_.get(name, first, count, at); });
   traffic_.up += bytes;
 }
 
-void Mover::save_whole(const std::string& name) {
+void ArrayTransfers::save_whole(const std::string& name) {
   const ArrayNeed& need = need_of(name);
   if (need.kind == ArrayKind::volume) return store_slices(name, slab_.interior());
   const auto views = static_cast<std::int64_t>(plan_.requirements.stack[2]);
-  store_bytes(need, 0, {0, views}, places_.at(name) == Place::device ? stored_name(name) : name);
+  store_bytes(need, 0, {0, views}, places_.at(name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name);
 }
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// What the forms of a run share.
+// Plans again where memory runs out or a device fails; and what else the forms of a run share.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,9 @@
 
 namespace halocline {
 
-/// Slabs of one device, in order.
-std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
-
-/// The numbers order[n] for n from `places.begin` on that follow each other by one, before `places.end`. An empty order
+/// The views order[n] for n from `places.begin` on that follow each other by one, before `places.end`. An empty order
 /// leaves all as they are.
-Range run_of(const std::vector<int>& order, Range places);
+Range consecutive_views(const std::vector<int>& order, Range places);
 
 /// Whether a plan was made for these devices, in this order.
 bool is_for(const Plan& plan, const std::vector<Device>& devices);

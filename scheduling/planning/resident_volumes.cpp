@@ -1,4 +1,4 @@
-#include "scheduling/planning/staying.hpp"
+#include "scheduling/planning/resident_volumes.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -64,8 +64,8 @@ std::optional<std::vector<Plan>> plans_with(const Jobs& jobs, const std::vector<
 
 }  // namespace
 
-StayingPlan plan_staying(const Jobs& jobs, const std::vector<PassedVolume>& volumes) {
-  StayingPlan result;
+ResidentVolumesPlan plan_resident_volumes(const Jobs& jobs, const std::vector<PassedVolume>& volumes) {
+  ResidentVolumesPlan result;
   for (const auto& job : jobs) result.plans.push_back(job({}));
   const auto& size = result.plans.back().requirements.size;
   const std::size_t slice_bytes = size[0] * size[1] * sizeof(float);
@@ -84,7 +84,7 @@ StayingPlan plan_staying(const Jobs& jobs, const std::vector<PassedVolume>& volu
       for (std::size_t job = 0; job < jobs.size(); ++job)
         as_good = as_good && !(leaves_its_devices((*plans)[job]) && !leaves_its_devices(result.plans[job]));
       if (!as_good) break;
-      for (std::size_t stays = 0; stays < count; ++stays) result.staying.insert(volumes[stays].name);
+      for (std::size_t stays = 0; stays < count; ++stays) result.resident.insert(volumes[stays].name);
       result.shares = std::move(shares);
       result.plans = *plans;
       return result;

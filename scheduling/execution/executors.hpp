@@ -6,7 +6,7 @@
 
 namespace halocline {
 
-/// Iterations of a stencil over slabs that stay, or are streamed. RunOptions: all but output_store.
+/// Iterations of a stencil over resident or streamed slabs. RunOptions: all but output_store.
 RunResult run_stencil(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
 /// Slices arrive at the output while the work goes on; those that have are not computed again when a device fails or

@@ -1,6 +1,6 @@
 // labels: unit
-// The visits of a program's steps: every ray and voxel gets every part once, in an order that no split changes.
-#include "scheduling/planning/visits.hpp"
+// The tasks of a program's steps: every ray and voxel gets every part once, in an order that no split changes.
+#include "scheduling/planning/step_tasks.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/planning/program_plan.hpp"
 
-namespace halocline::visits_test {
+namespace halocline::step_tasks_test {
 namespace {
 
 using Move = Residence::Move;
@@ -66,7 +66,7 @@ Plan plan_of(const Program& program, const Split& split) {
   return plan_program(program, devices, options);
 }
 
-TEST(Visits, GiveEveryRayEverySlabOnceInOrder) {
+TEST(Tasks, GiveEveryRayEverySlabOnceInOrder) {
   const Program program = program_of({5, 4, 7}, {6, 5, 9});
   for (const Split& split : splits()) {
     const Plan plan = plan_of(program, split);
@@ -74,14 +74,14 @@ TEST(Visits, GiveEveryRayEverySlabOnceInOrder) {
     std::int64_t views = 0;
     std::map<std::int64_t, int> begun;
     for (int device = 0; device < split.devices; ++device)
-      for (const Visit& visit :
-           visits_of(program, program.each[0], views_of(program.each[0], program.needs, {}), plan, device)) {
-        EXPECT_EQ(plan.slabs[visit.slab].device, device);
-        EXPECT_LE(visit.views.count(), plan.batch);
-        EXPECT_EQ(visit.rows, (Range{0, 5}));
-        for (auto view = visit.views.begin; view < visit.views.end; ++view) {
-          slabs_of_view[view].push_back(visit.slab);
-          begun[view] += visit.begins ? 1 : 0;
+      for (const Task& task :
+           tasks_of(program, program.each[0], views_of(program.each[0], program.needs, {}), plan, device)) {
+        EXPECT_EQ(plan.slabs[task.slab].device, device);
+        EXPECT_LE(task.views.count(), plan.batch);
+        EXPECT_EQ(task.rows, (Range{0, 5}));
+        for (auto view = task.views.begin; view < task.views.end; ++view) {
+          slabs_of_view[view].push_back(task.slab);
+          begun[view] += task.begins ? 1 : 0;
           ++views;
         }
       }
@@ -93,20 +93,22 @@ TEST(Visits, GiveEveryRayEverySlabOnceInOrder) {
   }
 }
 
-TEST(Visits, GiveEveryVoxelEveryViewOnceInOrder) {
+TEST(Tasks, GiveEveryVoxelEveryViewOnceInOrder) {
   Program program = program_of({5, 4, 7}, {6, 5, 9});
-  program.detector_rows = [](Range slices) { return Range{slices.begin / 2, std::min<std::int64_t>(5, slices.end)}; };
+  program.needs.detector_rows = [](Range slices) {
+    return Range{slices.begin / 2, std::min<std::int64_t>(5, slices.end)};
+  };
   for (const Split& split : splits()) {
     const Plan plan = plan_of(program, split);
     std::map<std::size_t, std::int64_t> next;
     for (int device = 0; device < split.devices; ++device)
-      for (const Visit& visit :
-           visits_of(program, program.each[2], views_of(program.each[2], program.needs, {}), plan, device)) {
-        EXPECT_EQ(visit.views.begin, next[visit.slab]);
-        EXPECT_EQ(visit.begins, visit.views.begin == 0);
-        next[visit.slab] = visit.views.end;
+      for (const Task& task :
+           tasks_of(program, program.each[2], views_of(program.each[2], program.needs, {}), plan, device)) {
+        EXPECT_EQ(task.views.begin, next[task.slab]);
+        EXPECT_EQ(task.begins, task.views.begin == 0);
+        next[task.slab] = task.views.end;
         if (plan.slabs.size() > 1) {
-          EXPECT_EQ(visit.rows, program.detector_rows(plan.slabs[visit.slab].extended));
+          EXPECT_EQ(task.rows, program.needs.detector_rows(plan.slabs[task.slab].extended));
         }
       }
     ASSERT_EQ(next.size(), plan.slabs.size());
@@ -114,18 +116,18 @@ TEST(Visits, GiveEveryVoxelEveryViewOnceInOrder) {
   }
 }
 
-TEST(Visits, GoOverEveryViewAndSliceOnce) {
+TEST(Tasks, GoOverEveryViewAndSliceOnce) {
   const Program program = program_of({5, 4, 7}, {6, 5, 9});
   for (const Split& split : splits()) {
     const Plan plan = plan_of(program, split);
     std::multiset<std::int64_t> views, slices;
     for (int device = 0; device < split.devices; ++device) {
-      for (const Visit& visit :
-           visits_of(program, program.each[1], views_of(program.each[1], program.needs, {}), plan, device))
-        for (auto view = visit.views.begin; view < visit.views.end; ++view) views.insert(view);
-      for (const Visit& visit :
-           visits_of(program, program.each[3], views_of(program.each[3], program.needs, {}), plan, device))
-        for (auto z = plan.slabs[visit.slab].interior.begin; z < plan.slabs[visit.slab].interior.end; ++z)
+      for (const Task& task :
+           tasks_of(program, program.each[1], views_of(program.each[1], program.needs, {}), plan, device))
+        for (auto view = task.views.begin; view < task.views.end; ++view) views.insert(view);
+      for (const Task& task :
+           tasks_of(program, program.each[3], views_of(program.each[3], program.needs, {}), plan, device))
+        for (auto z = plan.slabs[task.slab].interior.begin; z < plan.slabs[task.slab].interior.end; ++z)
           slices.insert(z);
     }
     EXPECT_THAT(views, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
@@ -134,7 +136,7 @@ TEST(Visits, GoOverEveryViewAndSliceOnce) {
 }
 
 TEST(Residence, BringsWhatIsReadAndTakesBackWhatChanged) {
-  Residence residence({{"r", Place::home}, {"x", Place::working}});
+  Residence residence({{"r", Place::host}, {"x", Place::working}});
   const Residence::Part first{{0, 2}, {0, 5}}, second{{2, 4}, {0, 5}};
   const auto kinds = [](const std::vector<Move>& moves) {
     std::string text;
@@ -166,11 +168,11 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
   EXPECT_EQ(places_of(stored).at("r"), Place::device);
   EXPECT_EQ(stored.bus_bytes, all.bus_bytes);
   const auto batches = plan_program(program, devices_of(1, std::size_t{3} << 20));
-  EXPECT_EQ(places_of(batches).at("r"), Place::home);
+  EXPECT_EQ(places_of(batches).at("r"), Place::host);
   EXPECT_EQ(places_of(batches).at("x"), Place::working);
   EXPECT_GT(batches.bus_bytes, all.bus_bytes);
   const auto slabs = plan_program(program, devices_of(1, std::size_t{1} << 20));
-  EXPECT_EQ(places_of(slabs).at("x"), Place::home);
+  EXPECT_EQ(places_of(slabs).at("x"), Place::host);
   EXPECT_GT(slabs.slabs.size(), 1u);
   for (const Plan* plan : {&all, &stored, &batches, &slabs})
     for (const auto& slab : plan->slabs) EXPECT_LE(slab.bytes, plan->devices.front().memory);
@@ -179,4 +181,4 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
 }
 
 }  // namespace
-}  // namespace halocline::visits_test
+}  // namespace halocline::step_tasks_test

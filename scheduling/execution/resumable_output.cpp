@@ -1,4 +1,4 @@
-#include "scheduling/execution/delivered.hpp"
+#include "scheduling/execution/resumable_output.hpp"
 
 #include <fmt/format.h>
 
@@ -17,12 +17,12 @@ std::int64_t count_all(const std::vector<Range>& ranges) {
   return result;
 }
 
-Delivered::Delivered(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
+ResumableOutput::ResumableOutput(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
   output_.begin();
   if (store_ != nullptr) voxels_ = store_->give_back(output_);
 }
 
-void Delivered::write(std::size_t first, std::size_t count, float* from) {
+void ResumableOutput::write(std::size_t first, std::size_t count, float* from) {
   const auto parts = [&] {
     const std::lock_guard lock(mutex_);
     return voxels_.missing(range_of(first, count));
@@ -49,19 +49,19 @@ void Delivered::write(std::size_t first, std::size_t count, float* from) {
   voxels_.add(range_of(first, count));
 }
 
-void Delivered::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
-                          const VoxelWork& then) {
+void ResumableOutput::take_from(const DevicePlace& from, std::size_t first, std::size_t count,
+                                std::span<const Event> waits, const VoxelWork& then) {
   output_.take_from(from, first, count, waits, then);
   const std::lock_guard lock(mutex_);
   voxels_.add(range_of(first, count));
 }
 
-void Delivered::end_if_failed() {
+void ResumableOutput::end_if_failed() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
 
-std::vector<Range> Delivered::missing() const {
+std::vector<Range> ResumableOutput::missing() const {
   const auto slice = static_cast<std::int64_t>(output_.grid().slice());
   std::vector<Range> result;
   const std::lock_guard lock(mutex_);
@@ -75,7 +75,7 @@ std::vector<Range> Delivered::missing() const {
   return result;
 }
 
-std::string Delivered::text() const {
+std::string ResumableOutput::text() const {
   const auto slices = static_cast<std::int64_t>(output_.grid().size[2]), done = slices - count_all(missing());
   return done > 0 ? fmt::format("{} of {} slices are done", done, slices) : std::string();
 }

@@ -12,7 +12,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 
-namespace halocline::shares_test {
+namespace halocline::load_balance_test {
 namespace {
 
 struct Case {
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Shares, TwoEqualParts,
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace halocline::shares_test
+}  // namespace halocline::load_balance_test

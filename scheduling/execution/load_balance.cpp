@@ -1,4 +1,4 @@
-#include "scheduling/execution/slab_balance.hpp"
+#include "scheduling/execution/load_balance.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -33,12 +33,12 @@ double longest(const Plan& plan, const std::vector<double>& speeds) {
 
 }  // namespace
 
-void SlabBalance::add(int device, double seconds) {
+void LoadBalance::add(int device, double seconds) {
   const std::lock_guard lock(mutex_);
   busy_[device] += seconds;
 }
 
-std::optional<Plan> SlabBalance::better(const Plan& plan, int count, int left, bool settled) {
+std::optional<Plan> LoadBalance::rebalanced_plan(const Plan& plan, int count, int left, bool settled) {
   if ((settled && busy_.size() < 2) || equal_parts(plan)) return std::nullopt;
   seen_ += count;
   if (++seen_passes_ < passes_to_see_ || !settled) return std::nullopt;

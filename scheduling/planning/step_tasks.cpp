@@ -1,4 +1,4 @@
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -46,8 +46,8 @@ bool slabs_come_once(const Plan& plan, Range views, int device, const std::vecto
   return volume + 2 * count * stack < batches * volume + 2 * stack;
 }
 
-std::vector<Visit> ray_visits(const Plan& plan, Range all, int device, const std::vector<std::size_t>& slabs) {
-  std::vector<Visit> result;
+std::vector<Task> ray_tasks(const Plan& plan, Range all, int device, const std::vector<std::size_t>& slabs) {
+  std::vector<Task> result;
   const auto add = [&](std::size_t slab, Range views, bool prepares) {
     result.push_back({slab, views, all_rows(plan), prepares, slab == 0, slab == slabs.back()});
   };
@@ -62,12 +62,12 @@ std::vector<Visit> ray_visits(const Plan& plan, Range all, int device, const std
   return result;
 }
 
-std::vector<Visit> voxel_visits(const Program& program, const Plan& plan, Range all,
-                                const std::vector<std::size_t>& slabs) {
-  std::vector<Visit> result;
+std::vector<Task> voxel_tasks(const Program& program, const Plan& plan, Range all,
+                              const std::vector<std::size_t>& slabs) {
+  std::vector<Task> result;
   for (const auto slab : slabs) {
-    const bool band = plan.slabs.size() > 1 && program.detector_rows;
-    const Range rows = band ? program.detector_rows(plan.slabs[slab].extended) : all_rows(plan);
+    const bool band = plan.slabs.size() > 1 && program.needs.detector_rows;
+    const Range rows = band ? program.needs.detector_rows(plan.slabs[slab].extended) : all_rows(plan);
     for (const Range views : batches_of(plan, all)) {
       const bool first = views.begin == all.begin;
       result.push_back({slab, views, rows, first, first, false});
@@ -78,40 +78,36 @@ std::vector<Visit> voxel_visits(const Program& program, const Plan& plan, Range 
 
 }  // namespace
 
-std::string stored_name(const std::string& name) {
-  return name + " (all views)";
-}
-
 std::map<std::string, Place> places_of(const Plan& plan) {
   std::map<std::string, Place> result;
   const auto& needs = plan.requirements.arrays;
   const bool one_slab = plan.slabs.size() == 1, one_batch = plan.requirements.largest_part == 0 &&
                                                             plan.batch >= static_cast<int>(plan.requirements.stack[2]);
+  const bool stored =
+      std::any_of(needs.begin(), needs.end(), [](const ArrayNeed& need) { return need.role == ArrayRole::all_views; });
   for (const auto& need : needs) {
     if (!is_kept(need)) continue;
-    const bool stored = std::any_of(needs.begin(), needs.end(),
-                                    [&](const ArrayNeed& other) { return other.name == stored_name(need.name); });
     if (need.kind == ArrayKind::volume)
-      result[need.name] = plan.resident ? Place::working : Place::home;
+      result[need.name] = plan.resident ? Place::working : Place::host;
     else
-      result[need.name] = one_slab && one_batch ? Place::working : stored ? Place::device : Place::home;
+      result[need.name] = one_slab && one_batch ? Place::working : stored ? Place::device : Place::host;
   }
   return result;
 }
 
-double bytes_at_home(const Plan& plan) {
+double bytes_on_host(const Plan& plan) {
   double bytes = 0;
   for (const auto& [name, place] : places_of(plan)) {
     const ArrayNeed& need = array_of(plan.requirements, name);
-    if (place == Place::home && need.lifetime != Lifetime::input)
+    if (place == Place::host && need.lifetime != Lifetime::input)
       bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;
 }
 
-std::vector<Visit> visits_of(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
+std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
   const auto slabs = slabs_on(plan, device);
-  std::vector<Visit> result;
+  std::vector<Task> result;
   switch (step.over) {
     case Domain::slices:
       for (const auto slab : slabs) result.push_back({slab, {}, all_rows(plan)});
@@ -125,9 +121,9 @@ std::vector<Visit> visits_of(const Program& program, const Step& step, Range vie
       return result;
     }
     case Domain::ray_sums:
-      return ray_visits(plan, views, device, slabs);
+      return ray_tasks(plan, views, device, slabs);
     case Domain::voxel_sums:
-      return voxel_visits(program, plan, views, slabs);
+      return voxel_tasks(program, plan, views, slabs);
   }
   return result;
 }
@@ -158,9 +154,9 @@ std::vector<Residence::Move> Residence::leave() {
   return result;
 }
 
-Access access_in(const Visit& visit, const Step& step, Access access) {
+Access access_in(const Task& task, const Step& step, Access access) {
   const bool sums = step.over == Domain::ray_sums || step.over == Domain::voxel_sums;
-  return sums && access == Access::out && !visit.begins ? Access::inout : access;
+  return sums && access == Access::out && !task.begins ? Access::inout : access;
 }
 
 Halo halo_of(const Program& program, const Step& step) {
@@ -169,28 +165,28 @@ Halo halo_of(const Program& program, const Step& step) {
   return {};
 }
 
-Residence::Part part_of_visit(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
-                              const Visit& visit) {
-  if (array_of(plan.requirements, array.name).kind != ArrayKind::volume) return {visit.views, visit.rows};
-  const Range interior = plan.slabs[visit.slab].interior;
+Residence::Part part_of_task(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
+                             const Task& task) {
+  if (array_of(plan.requirements, array.name).kind != ArrayKind::volume) return {task.views, task.rows};
+  const Range interior = plan.slabs[task.slab].interior;
   const Halo halo = array.access == Access::out ? Halo{} : halo_of(program, step);
   return {interior, {}, interior.grown(halo.low, halo.high, static_cast<std::int64_t>(program.needs.size[2]))};
 }
 
-std::vector<VisitMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
-                                 const std::vector<Visit>& visits) {
+std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
+                                const std::vector<Task>& tasks) {
   Residence residence(places_of(plan));
-  std::vector<VisitMoves> result(visits.size());
+  std::vector<TaskMoves> result(tasks.size());
   const auto add = [](std::vector<Residence::Move>& moves, const std::vector<Residence::Move>& more) {
     moves.insert(moves.end(), more.begin(), more.end());
   };
-  for (std::size_t n = 0; n < visits.size(); ++n) {
-    const Visit& visit = visits[n];
+  for (std::size_t n = 0; n < tasks.size(); ++n) {
+    const Task& task = tasks[n];
     for (const auto& array : step.arrays)
       add(result[n].before,
-          residence.enter(array.name, part_of_visit(program, step, array, plan, visit),
-                          access_in(visit, step, array.access), visit.begins && array.access == Access::out));
-    if ((visit.passes_on && plan.slabs.size() > 1) || n + 1 == visits.size()) add(result[n].after, residence.leave());
+          residence.enter(array.name, part_of_task(program, step, array, plan, task),
+                          access_in(task, step, array.access), task.begins && array.access == Access::out));
+    if ((task.passes_on && plan.slabs.size() > 1) || n + 1 == tasks.size()) add(result[n].after, residence.leave());
   }
   return result;
 }
@@ -227,7 +223,7 @@ std::vector<std::string> volumes_to_replace(const Program& program, const Step& 
   if (step.over != Domain::slices || halo.low + halo.high == 0) return result;
   const auto places = places_of(plan);
   for (const auto& [name, access] : step.arrays)
-    if (access == Access::inout && places.at(name) == Place::home) result.push_back(name);
+    if (access == Access::inout && places.at(name) == Place::host) result.push_back(name);
   return result;
 }
 
@@ -254,15 +250,15 @@ std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, 
   return array_bytes(need, requirements, (load ? move.part.held : move.part.range).count(), 0, 0);
 }
 
-double visit_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
+double task_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
   const auto places = places_of(plan);
   double bytes = 0;
   const auto count = [&](const std::vector<Residence::Move>& moves) {
     for (const auto& move : moves)
-      if (move.kind != Residence::Move::Kind::zero && places.at(move.name) == Place::home)
+      if (move.kind != Residence::Move::Kind::zero && places.at(move.name) == Place::host)
         bytes += static_cast<double>(part_bytes(array_of(plan.requirements, move.name), plan.requirements, move));
   };
-  for (const VisitMoves& moves : moves_of(program, step, plan, visits_of(program, step, views, plan, device))) {
+  for (const TaskMoves& moves : moves_of(program, step, plan, tasks_of(program, step, views, plan, device))) {
     count(moves.before);
     count(moves.after);
   }
@@ -286,7 +282,7 @@ double halo_bytes(const Program& program, const Step& step, const Plan& plan) {
 
 double count_step_bytes(const Program& program, const Step& step, Range views, const Plan& plan) {
   double bytes = halo_bytes(program, step, plan);
-  for (const int device : devices_of(plan)) bytes += visit_bytes(program, step, views, plan, device);
+  for (const int device : devices_of(plan)) bytes += task_bytes(program, step, views, plan, device);
   return bytes;
 }
 
@@ -294,10 +290,10 @@ double count_program_bytes(const Program& program, const Plan& plan) {
   double bytes = 0;
   for (const StepUse& use : uses_of(program))
     bytes += use.times * count_step_bytes(program, *use.step, use.views, plan);
-  for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
+  for (const auto& [name, place] : places_of(plan)) {  // resident inputs, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
-    const bool here = place != Place::home;
-    if (need.lifetime == Lifetime::output && here != need.on_device)  // home, or from there to its place
+    const bool here = place != Place::host;
+    if (need.lifetime == Lifetime::output && here != need.on_device)  // to the host, or from there to its place
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
     if (!here) continue;
     if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, name)))

@@ -11,24 +11,21 @@
 
 namespace halocline {
 
-/// Where a kept array lies between two visits.
+/// Where a kept array lies between two tasks.
 enum class Place {
   working,  ///< it is whole in the array that kernels use (volumes: the device's part of them)
-  device,   ///< in another array of the device
-  home,     ///< with the transport (scheduling/transport/transport.hpp), in host memory
+  device,   ///< in another array of the device (ArrayRole::all_views)
+  host,     ///< with the transport (scheduling/transport/transport.hpp), in host memory
 };
-
-/// The array that holds all of one whose place is `device`.
-std::string stored_name(const std::string& name);
 
 /// Places of the kept arrays of a plan, by name.
 std::map<std::string, Place> places_of(const Plan& plan);
 
 /// Bytes of kept arrays that lie with the transport; inputs are there anyway.
-double bytes_at_home(const Plan& plan);
+double bytes_on_host(const Plan& plan);
 
 /// One slab and, but for Domain::slices, one batch of views.
-struct Visit {
+struct Task {
   std::size_t slab = 0;  ///< in Plan::slabs
   Range views, rows;
   bool prepares = false;   ///< the slab's first of this step
@@ -36,7 +33,7 @@ struct Visit {
   bool passes_on = false;  ///< ray_sums: after it the batch goes on to the device with the next slabs
 };
 /// Those of one device, in order; `views`: over which the step goes.
-std::vector<Visit> visits_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
+std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
 
 /// What an array of a device holds, and what has to move for it to hold something else.
 class Residence {
@@ -67,20 +64,20 @@ class Residence {
   std::map<std::string, Held> held_;
 };
 
-/// What a visit does with an array of its step: sums go on from what other visits left.
-Access access_in(const Visit& visit, const Step& step, Access access);
+/// What a task does with an array of its step: sums go on from what other tasks left.
+Access access_in(const Task& task, const Step& step, Access access);
 
-/// The part of an array of its step that a visit works on.
-Residence::Part part_of_visit(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
-                              const Visit& visit);
+/// The part of an array of its step that a task works on.
+Residence::Part part_of_task(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
+                             const Task& task);
 
-/// What has to move before a visit's kernels, and after them for the device that it passes on to.
-struct VisitMoves {
+/// What has to move before a task's kernels, and after them for the device that it passes on to.
+struct TaskMoves {
   std::vector<Residence::Move> before, after;
 };
-/// For each of a step's visits.
-std::vector<VisitMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
-                                 const std::vector<Visit>& visits);
+/// For each of a step's tasks.
+std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
+                                const std::vector<Task>& tasks);
 
 /// Slices beside those that a step's kernels work on which they read.
 struct Halo {
@@ -88,7 +85,7 @@ struct Halo {
 };
 Halo halo_of(const Program& program, const Step& step);
 
-/// Halos of a volume between slabs that stay on their devices: slices of the slab that others read, and those of others
+/// Halos of a volume between resident slabs: slices of the slab that others read, and those of others
 /// that it reads. No range is empty.
 struct SharedHalo {
   std::vector<Range> offered, fetched;
@@ -97,7 +94,7 @@ SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab);
 /// Volumes whose halos have to be brought up to date before a step.
 std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan);
 /// Volumes that lie with the transport, that a step writes and whose neighbours it reads as they were: what it writes
-/// goes to next_name() there, and the two change their names when the step ends.
+/// goes to its successor there (ArrayRole::next), and the two change their names when the step ends.
 std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan);
 
 /// Throws std::logic_error where a step reads more halo than the program has room for, or of a volume that it writes

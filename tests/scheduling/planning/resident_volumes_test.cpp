@@ -1,12 +1,12 @@
 // labels: unit
 // Which volumes stay on devices between jobs.
-#include "scheduling/planning/staying.hpp"
+#include "scheduling/planning/resident_volumes.hpp"
 
 #include <gtest/gtest.h>
 
 #include "host/system/error.hpp"
 
-namespace halocline::staying_test {
+namespace halocline::resident_volumes_test {
 namespace {
 
 constexpr std::size_t slice = std::size_t{4} * 64 * 64, slices = 64, volume = slice * slices;
@@ -42,7 +42,7 @@ Requirements user() {
   return needs;
 }
 
-StayingPlan plan(std::size_t memory, std::size_t devices = 1) {
+ResidentVolumesPlan plan(std::size_t memory, std::size_t devices = 1) {
   std::vector<DeviceModel> models;
   for (std::size_t n = 0; n < devices; ++n) {
     DeviceModel model;
@@ -54,12 +54,12 @@ StayingPlan plan(std::size_t memory, std::size_t devices = 1) {
   const auto job = [models](const Requirements& needs) {
     return [=](const PlanOptions& options) { return make_plan(needs, models, options); };
   };
-  return plan_staying({job(maker(1)), job(user())}, {{"kept", {{0, "volume"}, {1, "f"}}}});
+  return plan_resident_volumes({job(maker(1)), job(user())}, {{"kept", {{0, "volume"}, {1, "f"}}}});
 }
 
 TEST(Staying, KeepsAVolumeThatFitsBesideBothJobs) {
-  const StayingPlan found = plan(7 * volume);
-  EXPECT_EQ(found.staying.count("kept"), 1u);
+  const ResidentVolumesPlan found = plan(7 * volume);
+  EXPECT_EQ(found.resident.count("kept"), 1u);
   ASSERT_EQ(found.shares.size(), 1u);
   EXPECT_EQ(found.shares.front().slices, (Range{0, slices}));
   EXPECT_EQ(found.plans.front().bus_bytes, 0);
@@ -68,15 +68,15 @@ TEST(Staying, KeepsAVolumeThatFitsBesideBothJobs) {
 }
 
 TEST(Staying, LeavesNoJobToBeStreamedForIt) {
-  const StayingPlan found = plan(5 * volume + volume / 2);
-  EXPECT_TRUE(found.staying.empty());
+  const ResidentVolumesPlan found = plan(5 * volume + volume / 2);
+  EXPECT_TRUE(found.resident.empty());
   EXPECT_TRUE(found.plans.back().resident);
   EXPECT_EQ(found.plans.back().bus_bytes, 2 * volume);
 }
 
 TEST(Staying, SharesItAsTheLastJobDoes) {
-  const StayingPlan found = plan(5 * volume, 2);
-  EXPECT_EQ(found.staying.count("kept"), 1u);
+  const ResidentVolumesPlan found = plan(5 * volume, 2);
+  EXPECT_EQ(found.resident.count("kept"), 1u);
   ASSERT_EQ(found.plans.back().slabs.size(), 2u);
   ASSERT_EQ(found.shares.size(), 2u);
   for (std::size_t n = 0; n < 2; ++n) EXPECT_EQ(found.shares[n].slices, found.plans.back().slabs[n].interior);
@@ -87,4 +87,4 @@ TEST(Staying, ThrowsWhatAJobThrowsWithoutIt) {
 }
 
 }  // namespace
-}  // namespace halocline::staying_test
+}  // namespace halocline::resident_volumes_test

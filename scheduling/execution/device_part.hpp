@@ -1,25 +1,25 @@
-// One device's part of a run of a program: its slabs, what it holds of the program's arrays, and the visits of a step.
+// One device's part of a run of a program: its slabs, what it holds of the program's arrays, and the tasks of a step.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "scheduling/execution/mover.hpp"
-#include "scheduling/planning/visits.hpp"
+#include "scheduling/execution/array_transfers.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
-class Partition {
+class DevicePart {
  public:
-  Partition(const Program& program, const Plan& plan, int device, const Device& on, Transport& transport,
-            BusTraffic& traffic);
+  DevicePart(const Program& program, const Plan& plan, int device, const Device& on, Transport& transport,
+             BusTraffic& traffic);
 
-  /// Fixed arrays, and the kept arrays that stay here: from the transport.
+  /// Fixed arrays, and the kept arrays that reside here: from the transport.
   void start(const std::vector<std::string>& to_load);
-  /// The visits of a step. `checked` is called before each.
+  /// The tasks of a step. `checked` is called before each.
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
   /// The same of a step that finds all its arrays here and sums nothing up: its kernels are enqueued.
   void enqueue(const Step& step, const Scalars& scalars);
@@ -28,23 +28,23 @@ class Partition {
   /// come from there.
   void offer_halo(const Step& step, const std::string& name);
   void fetch_halo(const Step& step, const std::string& name);
-  /// What stays here of a kept array goes to the transport, or comes from there.
+  /// What resides here of a kept array goes to the transport, or comes from there.
   void save(const std::string& name);
   void load(const std::string& name);
   /// The plan has another array.
   void add(const ArrayNeed& need);
   /// The interior of the output goes to the sink.
   void deliver(const std::string& name, VolumeSink& sink);
-  bool holds(const std::string& name) const { return mover_.place(name) != Place::home; }
+  bool holds(const std::string& name) const { return transfers_.place(name) != Place::host; }
 
  private:
-  void work(const Step& step, const Visit& visit, const Scalars& scalars);
-  void bring(const Visit& visit, const VisitMoves& moves);
-  bool follows_another(const Step& step, const Visit& visit) const;
-  bool passes_on(const Visit& visit) const { return visit.passes_on && plan_.slabs.size() > 1; }
-  void keep_sums(const Step& step, const Visit& visit);
-  void send_sums(const Step& step, const std::vector<Visit>& visits);
-  Range summed(const Step& step, const Visit& visit) const;
+  void work(const Step& step, const Task& task, const Scalars& scalars);
+  void load_inputs(const Task& task, const TaskMoves& moves);
+  bool follows_another(const Step& step, const Task& task) const;
+  bool passes_on(const Task& task) const { return task.passes_on && plan_.slabs.size() > 1; }
+  void keep_sums(const Step& step, const Task& task);
+  void send_sums(const Step& step, const std::vector<Task>& tasks);
+  Range summed(const Step& step, const Task& task) const;
   std::size_t number() const;
 
   const Program& program_;
@@ -53,7 +53,7 @@ class Partition {
   Transport& transport_;
   BusTraffic& traffic_;
   DeviceSlab slab_;
-  Mover mover_;
+  ArrayTransfers transfers_;
 };
 
 }  // namespace halocline

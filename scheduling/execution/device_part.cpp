@@ -1,0 +1,171 @@
+#include "scheduling/execution/device_part.hpp"
+
+#include <algorithm>
+
+#include "scheduling/planning/second_buffers.hpp"
+
+namespace halocline {
+namespace {
+
+// Of a slice or view.
+std::size_t sum_bytes(const Step& step) {
+  return 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
+}
+
+const char* sums_of(const Step& step) {
+  return step.over == Domain::slices ? "sums" : "view_sums";
+}
+
+}  // namespace
+
+DevicePart::DevicePart(const Program& program, const Plan& plan, int device, const Device& on, Transport& transport,
+                       BusTraffic& traffic)
+    : program_(program),
+      plan_(plan),
+      device_(device),
+      transport_(transport),
+      traffic_(traffic),
+      slab_(on, plan, device),
+      transfers_(plan, slab_, transport, traffic) {}
+
+void DevicePart::start(const std::vector<std::string>& to_load) {
+  for (const auto& fill : program_.start) fill(slab_);
+  for (const auto& name : to_load)
+    if (holds(name)) transfers_.load_whole(name);
+  slab_.wait();
+}
+
+void DevicePart::perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked) {
+  const auto tasks = tasks_of(program_, step, views_of(step, program_.needs, scalars), plan_, device_);
+  const auto moves = moves_of(program_, step, plan_, tasks);
+  transfers_.begin_step(second_buffers(step, plan_), volumes_to_replace(program_, step, plan_));
+  const Task* ended = nullptr;  // its batch is to be passed on when it has been stored
+  const auto store_results = [&] {
+    transfers_.store_results();
+    if (ended == nullptr) return;
+    slab_.check();
+    transport_.pass_on(ended->slab, ended->views.begin);
+    ended = nullptr;
+  };
+  bool loaded = false;
+  for (std::size_t n = 0; n < tasks.size(); ++n) {
+    const Task& task = tasks[n];
+    checked();
+    if (!loaded) {
+      if (follows_another(step, task)) transport_.await(task.slab - 1, task.views.begin);
+      load_inputs(task, moves[n]);
+    }
+    transfers_.swap_buffers();
+    work(step, task, scalars);
+    if (step.reduced && tasks.size() > 1) keep_sums(step, task);
+    slab_.mark_step();
+    store_results();  // of the task before, while these kernels run
+    transfers_.add_results(moves[n].after);
+    if (passes_on(task)) ended = &task;
+    loaded = n + 1 < tasks.size() && (!follows_another(step, tasks[n + 1]) ||
+                                      transport_.passed_on(tasks[n + 1].slab - 1, tasks[n + 1].views.begin));
+    if (loaded)
+      load_inputs(tasks[n + 1], moves[n + 1]);
+    else
+      store_results();  // others wait for it
+  }
+  if (step.reduced && !tasks.empty()) send_sums(step, tasks);
+  slab_.wait();
+}
+
+void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
+  constexpr std::size_t in_flight = 8;
+  const auto& stack = plan_.requirements.stack;
+  const Task task{number(), {0, static_cast<std::int64_t>(stack[2])}, {0, static_cast<std::int64_t>(stack[1])}};
+  load_inputs(task, {});
+  work(step, task, scalars);
+  slab_.mark_step(in_flight);
+}
+
+void DevicePart::work(const Step& step, const Task& task, const Scalars& scalars) {
+  const Slab::Names names(slab_, step.names);
+  if (task.prepares && step.prepare) step.prepare(slab_);
+  if (step.filter) step.filter(slab_, task.views);
+  if (step.work) step.work(slab_, {slab_.interior(), task.views}, scalars);
+}
+
+void DevicePart::load_inputs(const Task& task, const TaskMoves& moves) {
+  SlabPlan slab = plan_.slabs[task.slab];
+  slab.rows = task.rows;
+  slab_.move_to(slab);
+  transfers_.load_inputs(moves.before);
+}
+
+// Whether the device below passes the task's batch on to this one.
+bool DevicePart::follows_another(const Step& step, const Task& task) const {
+  return step.over == Domain::ray_sums && task.slab > 0 && plan_.slabs[task.slab - 1].device != device_;
+}
+
+// What a task of a step that reduces adds up: slices, views.
+Range DevicePart::summed(const Step& step, const Task& task) const {
+  return step.over == Domain::slices ? plan_.slabs[task.slab].interior : task.views;
+}
+
+void DevicePart::keep_sums(const Step& step, const Task& task) {
+  const Range range = summed(step, task);
+  const std::int64_t before = step.over == Domain::slices ? range.begin - slab_.extended().begin : 0;
+  const std::size_t bytes = sum_bytes(step);
+  slab_.copy({{sums_of(step), bytes * unsigned_count(before), step_sums, bytes * unsigned_count(range.begin),
+               bytes * unsigned_count(range.count())}});
+}
+
+// All tasks' at once, so that the host waits once.
+void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
+  const bool kept = tasks.size() > 1;
+  const std::size_t bytes = sum_bytes(step);
+  const Range all{summed(step, tasks.front()).begin, summed(step, tasks.back()).end};
+  const std::int64_t first = kept ? all.begin : step.over == Domain::slices ? all.begin - slab_.extended().begin : 0;
+  std::vector<std::byte> sums(bytes * unsigned_count(all.count()));
+  slab_.download_bytes(kept ? step_sums : sums_of(step), bytes * unsigned_count(first), sums.data(), sums.size());
+  slab_.wait();
+  for (const Task& task : tasks) {
+    const Range range = summed(step, task);
+    transport_.put(sums_array, bytes * unsigned_count(range.begin), bytes * unsigned_count(range.count()),
+                   sums.data() + bytes * unsigned_count(range.begin - all.begin));
+  }
+}
+
+// The only slab's, where it is resident.
+std::size_t DevicePart::number() const {
+  const auto& slabs = plan_.slabs;
+  return unsigned_count(
+      std::find_if(slabs.begin(), slabs.end(), [&](const SlabPlan& slab) { return slab.device == device_; }) -
+      slabs.begin());
+}
+
+void DevicePart::offer_halo(const Step& step, const std::string& name) {
+  for (const Range slices : shared_halo(halo_of(program_, step), plan_, number()).offered)
+    transfers_.store_slices(name, slices);
+}
+
+void DevicePart::fetch_halo(const Step& step, const std::string& name) {
+  for (const Range slices : shared_halo(halo_of(program_, step), plan_, number()).fetched)
+    transfers_.load_slices(name, slices);
+}
+
+void DevicePart::save(const std::string& name) {
+  if (holds(name)) transfers_.save_whole(name);
+}
+
+void DevicePart::load(const std::string& name) {
+  if (!holds(name)) return;
+  transfers_.load_whole(name);
+  slab_.wait();
+}
+
+void DevicePart::add(const ArrayNeed& need) {
+  slab_.add(need, plan_, device_);
+  transfers_.refresh();
+}
+
+void DevicePart::deliver(const std::string& name, VolumeSink& sink) {
+  traffic_.down += slab_.download(name, slab_.interior(), sink);
+  slab_.wait();
+}
+
+}  // namespace halocline
