@@ -2,12 +2,12 @@
 //   tv_term_descend      u <- cut( u + tau (div P q - z) ),  ubar = 2 u_new - u_old: a primal step for
 //                        min <z, u> + lambda sum phi
 //   tv_term_prox         z <- z + carry pending,  u <- cut( u + tau (div P q - z - more pending) ),
-//                        ubar = 2 u_new - u_old: the same with z + more pending in the place of z
+//                        ubar = 2 u_new - u_old: the same with z + more pending in the place of z, tau times that of
+//                        the voxel in `steps`
 //   tv_term_certificate  with r = z - div P q per slice the sums of  lambda phi(P D u) + [delta |q|^2 / (2 lambda)]
 //                        - q . P D u + max(r, 0) (u - lowest),  max(-r, 0),  max(-r, 0) u,  phi. The first plus highest
 //                        times the second less the third is the part of the duality gap that lies in the volume
 //   tv_term_gap_map      that part voxel by voxel
-// STEP_VOLUME: tau is that times the voxel's.
 //
 // Arrays: as in pdu_variant.cl; u, ubar, data (z), pending, steps volumes. Halo: one slice low and one high of q, u and
 // the reference.
@@ -16,25 +16,15 @@
 #include "descent.clh"
 #include "regulariser.clh"
 
-#ifdef STEP_VOLUME
-// clang-format off
-#define STEPS_DECLARED __global const float* restrict steps,
-// clang-format on
-#define STEP(i) (descent.tau * steps[i])
-#else
-#define STEPS_DECLARED
-#define STEP(i) descent.tau
-#endif
-
 __kernel void tv_term_descend(__global const float* restrict data, REFERENCE_DECLARED __global const float* restrict qx,
                               __global const float* restrict qy, __global const float* restrict qz,
-                              __global float* restrict u, __global float* restrict ubar, STEPS_DECLARED Extent extent,
-                              PerAxis r, Descent descent) {
+                              __global float* restrict u, __global float* restrict ubar, Extent extent, PerAxis r,
+                              Descent descent) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, r.x, r.y, r.z);
-  const float before = u[i], after = fmin(fmax(fma(STEP(i), div - data[i], before), descent.lowest), descent.highest);
+  const float before = u[i], after = fmin(fmax(fma(descent.tau, div - data[i], before), descent.lowest), descent.highest);
   u[i] = after;
   ubar[i] = 2.0f * after - before;
 }
@@ -42,7 +32,7 @@ __kernel void tv_term_descend(__global const float* restrict data, REFERENCE_DEC
 __kernel void tv_term_prox(__global float* restrict data, __global const float* restrict pending,
                            REFERENCE_DECLARED __global const float* restrict qx, __global const float* restrict qy,
                            __global const float* restrict qz, __global float* restrict u, __global float* restrict ubar,
-                           STEPS_DECLARED Extent extent, PerAxis r, Descent descent) {
+                           __global const float* restrict steps, Extent extent, PerAxis r, Descent descent) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
@@ -50,7 +40,7 @@ __kernel void tv_term_prox(__global float* restrict data, __global const float* 
   const float change = pending[i], now = fma(descent.carry, change, data[i]);
   data[i] = now;
   const float before = u[i], slope = div - fma(descent.more, change, now),
-              after = fmin(fmax(fma(STEP(i), slope, before), descent.lowest), descent.highest);
+              after = fmin(fmax(fma(descent.tau * steps[i], slope, before), descent.lowest), descent.highest);
   u[i] = after;
   ubar[i] = 2.0f * after - before;
 }

@@ -69,8 +69,26 @@ Array& Array::operator=(const Array& other) {
                       .found = "assigned one over " + other.owned_->space.text(),
                       .expected = "the same space",
                       .remedy = "make a new array of it"});
+  if (owned_ && owned_->storage->declared) {
+    if (owned_->storage != other.storage()) assign(form_of<Elements<Op::array>>(), leaves_of(part_of(other)));
+    return *this;
+  }
   owned_ = other.owned_;
   return *this;
+}
+
+Array& Array::operator=(Array&& other) {
+  const bool result =
+      owned_ && owned_->storage->declared && other.owned_ && !other.is_shared() && owned_->space == other.owned_->space;
+  if (result && owned_->space.recorder().redirect(other.owned_->storage, owned_->storage)) return *this;
+  return *this = static_cast<const Array&>(other);
+}
+
+Array Array::declared(const Space& space, const std::string& name) {
+  Array result;
+  result.overwrite(space)->name = name;
+  result.owned_->storage->declared = true;
+  return result;
 }
 
 Array& Array::operator=(const Scalar& value) {
@@ -92,7 +110,7 @@ const std::shared_ptr<Storage>& Array::storage() const {
 
 const std::shared_ptr<Storage>& Array::overwrite(const Space& space) {
   if (owned_ && owned_->space != space) *this = Array(zeros(space));  // throws
-  if (!owned_ || owned_.use_count() > 1)
+  if (!owned_ || (owned_.use_count() > 1 && !owned_->storage->declared))
     owned_ = std::make_shared<Owned>(Owned{space, space.recorder().storage(space.kind())});
   return owned_->storage;
 }
@@ -102,7 +120,13 @@ void Array::assign(const Form& form, Leaves leaves) {
   const auto recorder = first.recorder.lock();
   if (!recorder) throw InputError("an expression is of arrays whose Context has ended");
   const Space of = recorder->known_space(first.kind);
-  if (owned_ && owned_->space == of && needs_other_memory(leaves, owned_->storage.get())) owned_ = nullptr;
+  if (owned_ && owned_->space == of && needs_other_memory(leaves, owned_->storage.get())) {
+    if (owned_->storage->declared)
+      throw InputError({.what = "a formula",
+                        .found = "one that writes the array of a program whose neighbours it reads",
+                        .expected = "another array for the result"});
+    owned_ = nullptr;
+  }
   recorder->record(Statement{&form, std::move(leaves), overwrite(of), nullptr, of.kind()});
 }
 
@@ -128,7 +152,7 @@ Operand neighbours_of(const Array& x, Op reading, int axis, int by) {
   return {x.storage(), reading, axis, by};
 }
 
-Number spacing_along(const Array& x, int axis) {
+ScalarLeaf spacing_along(const Array& x, int axis) {
   return {x.space().grid().spacing[static_cast<std::size_t>(axis)]};
 }
 
@@ -138,12 +162,12 @@ Elements<Op::shifted> shift(const Array& x, int axis, int by) {
   return {neighbours_of(x, Op::shifted, axis, by)};
 }
 
-Node<Op::divide, Elements<Op::difference>, Number> gradient(const Array& x, int axis) {
+Node<Op::divide, Elements<Op::difference>, ScalarLeaf> gradient(const Array& x, int axis) {
   const Elements<Op::difference> difference{neighbours_of(x, Op::difference, axis, 1)};
   return {{difference, spacing_along(x, axis)}};
 }
 
-Node<Op::divide, Elements<Op::adjoint_difference>, Number> adjoint_gradient(const Array& x, int axis) {
+Node<Op::divide, Elements<Op::adjoint_difference>, ScalarLeaf> adjoint_gradient(const Array& x, int axis) {
   const Elements<Op::adjoint_difference> difference{neighbours_of(x, Op::adjoint_difference, axis, 1)};
   return {{difference, spacing_along(x, axis)}};
 }

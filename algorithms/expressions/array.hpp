@@ -41,8 +41,9 @@ class Array {
   Array() = default;  ///< of no space, to be assigned
   Array(const Array&) = default;
   Array(Array&&) noexcept = default;
-  /// Throws InputError for another space.
+  /// Throws InputError for another space. An array of a program (Recording) gets the values of the other.
   Array& operator=(const Array& other);
+  Array& operator=(Array&& other);
   template <ArrayExpression E>
   Array(const E& expression) {
     assign(form_of<E>(), leaves_of(expression));
@@ -61,11 +62,14 @@ class Array {
   const Space& space() const;
 
   // For those who record statements:
+  /// An array of a program, whose memory has this name there.
+  static Array declared(const Space& space, const std::string& name);
   /// Whether other arrays have the same memory.
-  bool is_shared() const { return owned_.use_count() > 1; }
+  bool is_shared() const { return owned_.use_count() > 1 && !owned_->storage->declared; }
   /// What statements read.
   const std::shared_ptr<Storage>& storage() const;
-  /// Memory to write to, which no other array shares; what is there counts as lost. `space`: of what is written.
+  /// Memory to write to, which no other array shares (that of a program's array is always the same); what is there
+  /// counts as lost. `space`: of what is written.
   const std::shared_ptr<Storage>& overwrite(const Space& space);
   /// What an assignment of an expression records.
   void assign(const Form& form, Leaves leaves);

@@ -1,11 +1,11 @@
 #include "algorithms/expressions/context.hpp"
 
-#include "algorithms/expressions/recorder.hpp"
+#include "algorithms/expressions/session_recorder.hpp"
 
 namespace halocline::expressions {
 
 Context::Context(std::vector<Device> devices, const PlanOptions& options)
-    : recorder_(std::make_shared<Recorder>(std::move(devices), options)) {}
+    : recorder_(std::make_shared<SessionRecorder>(std::move(devices), options)) {}
 
 Space Context::volume(const Grid& grid) const {
   return recorder_->space(ArrayKind::volume, grid);

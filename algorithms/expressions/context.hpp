@@ -15,6 +15,8 @@
 
 namespace halocline::expressions {
 
+class SessionRecorder;
+
 class Context {
  public:
   /// Arrays lie on these devices where they fit, in slabs; else in host memory, and slabs take turns on the devices.
@@ -42,10 +44,10 @@ class Context {
   std::size_t passes() const;
   /// OpenCL C of the kernel that was written last.
   const std::string& last_kernel() const;
-  Recorder& recorder() const { return *recorder_; }
+  SessionRecorder& recorder() const { return *recorder_; }
 
  private:
-  std::shared_ptr<Recorder> recorder_;
+  std::shared_ptr<SessionRecorder> recorder_;
 };
 
 }  // namespace halocline::expressions

@@ -19,7 +19,7 @@ struct Elements {
   void collect(Leaves& leaves) const { leaves.arrays.push_back(operand); }
 };
 
-struct Number {
+struct ScalarLeaf {
   Scalar value;
   static void write(std::vector<Op>& code) { code.push_back(Op::scalar); }
   void collect(Leaves& leaves) const { leaves.scalars.push_back(value); }
@@ -42,7 +42,7 @@ struct Node {
 template <class T>
 concept ArrayLike = ArrayExpression<T> || std::same_as<T, Array>;
 template <class T>
-concept NumberLike = std::same_as<T, Scalar> || std::is_arithmetic_v<T>;
+concept NumberLike = std::derived_from<T, Scalar> || std::is_arithmetic_v<T>;
 /// Operands of an elementwise operation: at least one is an array.
 template <class... T>
 concept Elementwise = ((ArrayLike<T> || NumberLike<T>)&&...) && (ArrayLike<T> || ...);
@@ -55,7 +55,7 @@ E part_of(const E& expression) {
   return expression;
 }
 template <NumberLike T>
-Number part_of(const T& number) {
+ScalarLeaf part_of(const T& number) {
   return {Scalar(number)};
 }
 
@@ -154,9 +154,9 @@ auto positive(const A& a) {
 Elements<Op::shifted> shift(const Array& x, int axis, int by);
 /// The derivative along `axis`: the next element minus this one, divided by the spacing in mm; 0 at the last. Throws as
 /// shift() does.
-Node<Op::divide, Elements<Op::difference>, Number> gradient(const Array& x, int axis);
+Node<Op::divide, Elements<Op::difference>, ScalarLeaf> gradient(const Array& x, int axis);
 /// The adjoint of gradient() with the same axis: of its three components, minus the divergence.
-Node<Op::divide, Elements<Op::adjoint_difference>, Number> adjoint_gradient(const Array& x, int axis);
+Node<Op::divide, Elements<Op::adjoint_difference>, ScalarLeaf> adjoint_gradient(const Array& x, int axis);
 /// Of expressions: they are computed first.
 template <ArrayExpression E>
 auto shift(const E& x, int axis, int by) {
@@ -188,6 +188,18 @@ inline Scalar mean(const Array& a) {
 template <ArrayLike A, ArrayLike B>
 Scalar dot(const A& a, const B& b) {
   const auto root = node<Op::product_sum>(a, b);
+  return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
+}
+/// The sum of the products x y w, likewise.
+template <ArrayLike A, ArrayLike B, ArrayLike W>
+Scalar dot(const A& x, const B& y, const W& w) {
+  const auto root = node<Op::triple_product_sum>(w, x, y);
+  return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
+}
+/// The square of the Euclidean distance, whose differences are not rounded to float32 where the device has float64.
+template <ArrayLike A, ArrayLike B>
+Scalar squared_distance(const A& a, const B& b) {
+  const auto root = node<Op::distance_sum>(a, b);
   return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
 }
 /// The Euclidean norm.

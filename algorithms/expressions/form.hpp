@@ -29,7 +29,9 @@ enum class Op : std::uint8_t {
   where,    ///< b where a > 0, else c
   // the last of a reduction: over all elements
   sum,
-  product_sum  ///< of the products of the last two
+  product_sum,         ///< of the products of the last two
+  triple_product_sum,  ///< of the last three
+  distance_sum         ///< of the squared differences of the last two
 };
 
 /// Operations in the order in which they are done: operands come first.
@@ -48,7 +50,7 @@ constexpr bool takes_array(Op op) {
   return op == Op::array || reads_neighbours(op);
 }
 constexpr bool is_reduction(Op op) {
-  return op == Op::sum || op == Op::product_sum;
+  return op >= Op::sum;
 }
 
 }  // namespace halocline::expressions

@@ -119,7 +119,7 @@ Space Kernel::space_of(const std::map<std::string, Array*>& arrays) const {
 void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers) const {
   const Space space = space_of(arrays);
   Recorder& recorder = space.recorder();
-  for (Device device : recorder.session().devices())
+  for (Device device : recorder.devices())
     check_arguments(declared_arguments(device, {file_, name_, with_argument_names}), name_, arrays_, numbers.size());
   StepStatement statement;
   std::vector<std::pair<bool, std::size_t>> order;  // of the arguments: written, number among these
@@ -130,7 +130,7 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
     if (each.access == Access::in) {
       statement.reads.push_back(array.storage());
     } else if (each.access == Access::out) {
-      array = Array();  // what it was may be read
+      if (array.empty() || !array.storage()->declared) array = Array();  // what it was may be read
       array.overwrite(space);
       statement.writes.push_back(array.storage());
     } else {
@@ -140,19 +140,19 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
   }
   const bool volume = space.kind() == ArrayKind::volume;
   const auto size = space.grid().size;
-  statement.make = [=, *this](const std::vector<std::string>& reads, const std::vector<std::string>& writes) {
+  statement.scalars = numbers;
+  statement.make = [=, *this](const std::vector<std::string>& reads, const std::vector<std::string>& writes,
+                              const std::vector<Number>& known) {
     Step step{.name = name_, .over = volume ? Domain::slices : Domain::views};
     for (std::size_t n = 0; n < order.size(); ++n)
       step.arrays.push_back({(order[n].first ? writes : reads)[order[n].second], arrays_[n].access});
     step.halo_low = step.halo_high = volume ? halo_ : 0;
-    std::vector<float> known;
-    for (const Scalar& each : numbers) known.push_back(static_cast<float>(value(each)));
     step.work = [volume, size, known, arguments = step.arrays, file = file_, name = name_](
-                    Slab& slab, const WorkRange& part, const Scalars&) {
+                    Slab& slab, const WorkRange& part, const Scalars& scalars) {
       const Range range = volume ? part.slices : part.views;
       const std::int32_t offset = volume ? slab.offset() : number(range.begin);
       std::vector<SlabArgument> all(arguments.begin(), arguments.end());
-      all.insert(all.end(), known.begin(), known.end());
+      for (const Number& each : known) all.emplace_back(each(scalars));
       all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
                                                        number(range.begin), number(range.end)}));
       slab.launch({file, name, with_argument_names}, {size[0], size[1], static_cast<std::size_t>(range.count())}, all);

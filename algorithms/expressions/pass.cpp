@@ -85,9 +85,9 @@ Pass::Line PassBuilder::line_of(const Statement& statement, std::vector<Storage*
 
 bool PassBuilder::takes(const Statement& statement) const {
   const auto& scalars = statement.leaves.scalars;
-  if (std::any_of(scalars.begin(), scalars.end(), [](const Scalar& each) { return !each.known(); })) return false;
+  if (std::any_of(scalars.begin(), scalars.end(), [](const Scalar& each) { return !each.ready(); })) return false;
   if (empty()) return true;
-  if (statements_.front().kind != statement.kind) return false;
+  if (statements_.front().kind != statement.kind || statements_.front().scope != statement.scope) return false;
   auto storages = storages_;
   Pass pass{lines_, {}};
   pass.lines.push_back(line_of(statement, storages));

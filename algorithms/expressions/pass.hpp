@@ -88,7 +88,7 @@ constexpr std::int32_t number(auto value) {
 }
 
 /// The pass as a step over arrays with these names (those that are arguments), of a volume or projections of this size.
-Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
+Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<Number> numbers,
              ArrayKind kind, const std::array<std::size_t, 3>& size, KernelVariants variants);
 
 }  // namespace halocline::expressions

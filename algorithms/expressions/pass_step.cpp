@@ -16,7 +16,7 @@ Access access_of(const Role& role) {
 
 }  // namespace
 
-Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
+Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<Number> numbers,
              ArrayKind kind, const std::array<std::size_t, 3>& size, KernelVariants variants) {
   const bool volume = kind == ArrayKind::volume;
   Step step{.name = "expression", .over = volume ? Domain::slices : Domain::views};
@@ -29,13 +29,13 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
   if (sums > 0 && !volume) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
   step.work = [file = kernel.file, wide_file = kernel.wide_file, neighbours = kernel.roles.neighbours, sums, volume,
                size, variants, arrays = step.arrays,
-               scalars = std::move(scalars)](Slab& slab, const WorkRange& part, const Scalars&) {
+               numbers = std::move(numbers)](Slab& slab, const WorkRange& part, const Scalars& known) {
     const Range range = volume ? part.slices : part.views;
     const std::int32_t offset = volume ? slab.offset() : number(range.begin);
     std::vector<SlabArgument> arguments;
-    arguments.reserve(arrays.size() + scalars.size() + 2);
+    arguments.reserve(arrays.size() + numbers.size() + 2);
     arguments.insert(arguments.end(), arrays.begin(), arrays.end());
-    arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+    for (const Number& each : numbers) arguments.emplace_back(each(known));
     const auto count = static_cast<std::size_t>(range.count());
     const bool cpu = slab.device().cpu() && !variants.gpu;
     const std::size_t own = cpu ? elements_of_cpus : 1;

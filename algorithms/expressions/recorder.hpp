@@ -1,9 +1,10 @@
-// Keeps statements until something is read, and then computes them in as few passes as can be.
+// Keeps statements until they are needed, and then gathers them into as few passes as can be.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -13,49 +14,71 @@
 
 namespace halocline::expressions {
 
+/// What is done with the passes is its heirs' business: a session runs them (SessionRecorder), a program gets them as
+/// steps (Recording).
 class Recorder : public std::enable_shared_from_this<Recorder> {
  public:
-  Recorder(std::vector<Device> devices, PlanOptions options);
-  ~Recorder();
+  virtual ~Recorder() = default;
 
-  /// The space of this kind. Throws InputError if there is one with another grid.
-  Space space(ArrayKind kind, const Grid& grid);
-  /// One that there is.
   Space known_space(ArrayKind kind);
   std::shared_ptr<Storage> storage(ArrayKind kind);
-  void record(Statement statement);
-  void record(StepStatement statement);
-  /// Computes all that has been recorded.
+  virtual void record(Statement statement) { pending_.emplace_back(std::move(statement)); }
+  virtual void record(StepStatement statement) { pending_.emplace_back(std::move(statement)); }
+  /// Lets the last statement write to other memory, if it is a step that writes `from` and nothing else.
+  bool redirect(const std::shared_ptr<Storage>& from, const std::shared_ptr<Storage>& to);
+  /// Gathers all that has been recorded.
   void flush();
   bool empty() const { return pending_.empty(); }
+  std::size_t count() const { return pending_.size(); }
 
-  /// For the names of arrays that steps have of their own: no other steps get it.
-  std::string next_label() { return std::to_string(++labels_) + " "; }
+  /// Where arrays lie that have values. Throws InputError where they get them when a program runs.
+  virtual Session& session() = 0;
+  virtual std::vector<Device> devices() = 0;
+  virtual void release(const Storage& storage) = 0;
 
   void fuse(bool on) { fuses_ = on; }
   void use(KernelVariants variants) { variants_ = variants; }
-  Session& session() { return session_; }
   /// Kernels that have been written so far, and passes over arrays that elementwise statements took.
   std::size_t kernels() const { return kernels_.size(); }
   std::size_t passes() const { return passes_; }
   /// The text of the kernel that was written last.
   const std::string& last_text() const { return last_text_; }
 
+ protected:
+  /// A scalar of a program becomes a number that follows from others.
+  struct Assignment {
+    std::string to;
+    Scalar value;
+    std::weak_ptr<ScalarNode> before;                       ///< what it was
+    std::function<void(double value, Scalars&)> more = {};  ///< instead
+    std::shared_ptr<const Scope> scope = nullptr;
+  };
+  using Pending = std::variant<Statement, StepStatement, Assignment>;
+  using Sums = std::vector<std::shared_ptr<ScalarNode>>;
+
+  virtual std::string allocate(ArrayKind kind) = 0;
+  virtual void perform(Step step, const Sums& sums, const Scope* scope) = 0;
+  virtual Number number_of(const Scalar& scalar) = 0;
+  /// Before a statement joins a pass.
+  virtual void prepare(std::vector<Scalar>&, const std::shared_ptr<const Scope>&) {}
+  virtual void perform(const Assignment&) {}
+  void record(Assignment assignment) { pending_.emplace_back(std::move(assignment)); }
+
+  std::shared_ptr<const Grid> volume_, projections_;
+
  private:
-  using Pending = std::variant<Statement, StepStatement>;
-  void added();
-  void perform(PassBuilder& builder);
-  void perform(const StepStatement& statement);
+  void gather(Statement statement, PassBuilder& builder);
+  void gather(StepStatement statement, PassBuilder& builder);
+  void gather(Assignment assignment, PassBuilder& builder);
+  void perform_gathered(PassBuilder& builder);
   const PassKernel& kernel_of(const Pass& pass);
   std::string name_to_write(Storage& storage);
 
-  Session session_;
-  std::shared_ptr<const Grid> volume_, projections_;
   std::deque<Pending> pending_;
+  std::vector<Assignment> after_;  // the pass that is gathered, whose sums they need
   std::map<std::vector<int>, PassKernel> kernels_;
   std::string last_text_;
   std::size_t passes_ = 0;
-  int labels_ = 0;
   bool fuses_ = true;
   KernelVariants variants_;
 };

@@ -11,28 +11,40 @@ namespace {
 
 std::optional<double> known_value(ScalarNode& node) {
   if (node.value || node.combine == nullptr) return node.value;
-  const auto a = known_value(*node.a), b = node.b ? known_value(*node.b) : 0.0;
-  if (!a || !b) return std::nullopt;
-  node.value = node.combine(*a, *b);
-  node.a = node.b = nullptr;
+  std::array<double, ScalarNode::most_parts> values{};
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    if (!node.parts[n]) continue;
+    const auto known = known_value(*node.parts[n]);
+    if (!known) return std::nullopt;
+    values[n] = *known;
+  }
+  node.value = node.combine(values[0], values[1], values[2]);
+  node.parts = {};
   return node.value;
+}
+
+bool is_ready(const ScalarNode& node) {
+  if (node.value || node.in_program) return true;
+  return node.combine != nullptr &&
+         std::all_of(node.parts.begin(), node.parts.end(), [](const auto& part) { return !part || is_ready(*part); });
 }
 
 // Whoever computes a sum that is not known.
 std::shared_ptr<Recorder> recorder_of(const ScalarNode& node) {
   if (node.value) return nullptr;
   if (node.combine == nullptr) return node.recorder.lock();
-  auto found = recorder_of(*node.a);
-  return found || !node.b ? found : recorder_of(*node.b);
+  for (const auto& part : node.parts)
+    if (part)
+      if (auto found = recorder_of(*part)) return found;
+  return nullptr;
 }
 
-Scalar combined(double (*combine)(double, double), const Scalar& a, const Scalar* b = nullptr) {
-  const auto known = a.known(), other = b != nullptr ? b->known() : 0.0;
-  if (known && other) return combine(*known, *other);
+template <class... Others>
+Scalar combined(double (*combine)(double, double, double), const Others&... parts) {
   auto node = std::make_shared<ScalarNode>();
   node->combine = combine;
-  node->a = a.node();
-  if (b != nullptr) node->b = b->node();
+  node->parts = {parts.node()...};
+  if (const auto known = known_value(*node)) return *known;
   return Scalar(std::move(node));
 }
 
@@ -40,6 +52,10 @@ Scalar combined(double (*combine)(double, double), const Scalar& a, const Scalar
 
 std::optional<double> Scalar::known() const {
   return node_ ? known_value(*node_) : value_;
+}
+
+bool Scalar::ready() const {
+  return !node_ || is_ready(*node_);
 }
 
 std::shared_ptr<ScalarNode> Scalar::node() const {
@@ -60,37 +76,49 @@ double value(const Scalar& scalar) {
 }
 
 Scalar operator+(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return x + y; }, a, &b);
+  return combined([](double x, double y, double) { return x + y; }, a, b);
 }
 Scalar operator-(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return x - y; }, a, &b);
+  return combined([](double x, double y, double) { return x - y; }, a, b);
 }
 Scalar operator*(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return x * y; }, a, &b);
+  return combined([](double x, double y, double) { return x * y; }, a, b);
 }
 Scalar operator/(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return x / y; }, a, &b);
+  return combined([](double x, double y, double) { return x / y; }, a, b);
+}
+Scalar operator>(const Scalar& a, const Scalar& b) {
+  return combined([](double x, double y, double) { return x > y ? 1.0 : 0.0; }, a, b);
 }
 Scalar min(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return std::min(x, y); }, a, &b);
+  return combined([](double x, double y, double) { return std::min(x, y); }, a, b);
 }
 Scalar max(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y) { return std::max(x, y); }, a, &b);
+  return combined([](double x, double y, double) { return std::max(x, y); }, a, b);
+}
+Scalar hypot(const Scalar& a, const Scalar& b) {
+  return combined([](double x, double y, double) { return std::hypot(x, y); }, a, b);
+}
+Scalar ratio(const Scalar& a, const Scalar& b) {
+  return combined([](double x, double y, double) { return y > 0 ? x / y : 0.0; }, a, b);
+}
+Scalar where(const Scalar& condition, const Scalar& a, const Scalar& b) {
+  return combined([](double c, double x, double y) { return c > 0 ? x : y; }, condition, a, b);
 }
 Scalar operator-(const Scalar& a) {
-  return combined([](double x, double) { return -x; }, a);
+  return combined([](double x, double, double) { return -x; }, a);
 }
 Scalar sqrt(const Scalar& a) {
-  return combined([](double x, double) { return std::sqrt(x); }, a);
+  return combined([](double x, double, double) { return std::sqrt(x); }, a);
 }
 Scalar abs(const Scalar& a) {
-  return combined([](double x, double) { return std::abs(x); }, a);
+  return combined([](double x, double, double) { return std::abs(x); }, a);
 }
 Scalar exp(const Scalar& a) {
-  return combined([](double x, double) { return std::exp(x); }, a);
+  return combined([](double x, double, double) { return std::exp(x); }, a);
 }
 Scalar log(const Scalar& a) {
-  return combined([](double x, double) { return std::log(x); }, a);
+  return combined([](double x, double, double) { return std::log(x); }, a);
 }
 
 }  // namespace halocline::expressions

@@ -1,8 +1,13 @@
 // Numbers that may be known later: sums over arrays that have not been computed yet, and what follows from them.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+
+#include "scheduling/planning/program.hpp"
 
 namespace halocline::expressions {
 
@@ -10,10 +15,15 @@ class Recorder;
 
 /// A number that follows from others.
 struct ScalarNode {
+  static constexpr std::size_t most_parts = 3;
+
   std::optional<double> value;
-  double (*combine)(double, double) = nullptr;  ///< of a and b; nullptr: a sum, which its recorder computes
-  std::shared_ptr<ScalarNode> a, b;
+  double (*combine)(double, double, double) = nullptr;  ///< of its parts; nullptr: a sum, which its recorder computes
+  std::array<std::shared_ptr<ScalarNode>, most_parts> parts;  ///< the last ones may be empty
   std::weak_ptr<Recorder> recorder;
+  /// Of programs that are recorded: the number, from what the program knows when it runs; empty: no step makes it yet.
+  std::function<double(const Scalars&)> in_program;
+  std::string variable;  ///< whose name it is in the program (Variable)
 };
 
 class Scalar {
@@ -23,6 +33,8 @@ class Scalar {
 
   /// The number, if all that it follows from has been computed.
   std::optional<double> known() const;
+  /// Whether steps from here on find it: it is known, or will be when the program runs.
+  bool ready() const;
   std::shared_ptr<ScalarNode> node() const;
 
  private:
@@ -38,11 +50,17 @@ Scalar operator-(const Scalar& a, const Scalar& b);
 Scalar operator*(const Scalar& a, const Scalar& b);
 Scalar operator/(const Scalar& a, const Scalar& b);
 Scalar operator-(const Scalar& a);
+Scalar operator>(const Scalar& a, const Scalar& b);  ///< 1 or 0
 Scalar sqrt(const Scalar& a);
 Scalar abs(const Scalar& a);
 Scalar exp(const Scalar& a);
 Scalar log(const Scalar& a);
+Scalar hypot(const Scalar& a, const Scalar& b);
 Scalar min(const Scalar& a, const Scalar& b);
 Scalar max(const Scalar& a, const Scalar& b);
+/// a / b, and 0 where b is not above 0.
+Scalar ratio(const Scalar& a, const Scalar& b);
+/// a if condition > 0, else b.
+Scalar where(const Scalar& condition, const Scalar& a, const Scalar& b);
 
 }  // namespace halocline::expressions

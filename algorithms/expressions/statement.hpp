@@ -22,9 +22,13 @@ struct Storage {
   Storage& operator=(const Storage&) = delete;
 
   ArrayKind kind;
-  std::string name;  ///< in the session; empty: nothing has been written yet
+  std::string name;       ///< in the session or program; empty: nothing has been written yet
+  bool declared = false;  ///< an array of a program: copies of its Array are the same memory, which assignments write
   std::weak_ptr<Recorder> recorder;
 };
+
+/// A number that a step finds when it runs.
+using Number = std::function<float(const Scalars&)>;
 
 /// An array that an expression reads, and which of its elements.
 struct Operand {
@@ -39,6 +43,12 @@ struct Leaves {
   std::vector<Scalar> scalars;
 };
 
+/// Under which conditions a program does what is stated (Step::views, Step::due).
+struct Scope {
+  std::function<Range(const Scalars&)> views;
+  std::function<bool(const Scalars&)> due;
+};
+
 /// target = expression, or a sum over one.
 struct Statement {
   const Form* form = nullptr;
@@ -46,13 +56,18 @@ struct Statement {
   std::shared_ptr<Storage> target;  ///< empty: a sum
   std::shared_ptr<ScalarNode> sum;
   ArrayKind kind = ArrayKind::volume;
+  std::shared_ptr<const Scope> scope = nullptr;
 };
 
 /// A step of its own (scheduling/planning/program.hpp): a projection, a user's kernel.
 struct StepStatement {
   std::vector<std::shared_ptr<Storage>> reads, writes;
-  /// The step, of arrays with these names: those that it reads, those that it writes.
-  std::function<Step(const std::vector<std::string>& reads, const std::vector<std::string>& writes)> make;
+  std::vector<Scalar> scalars = {};
+  /// The step, of arrays with these names, those that it reads and those that it writes, and of the scalars' values.
+  std::function<Step(const std::vector<std::string>& reads, const std::vector<std::string>& writes,
+                     const std::vector<Number>& numbers)>
+      make = {};
+  std::shared_ptr<const Scope> scope = nullptr;
 };
 
 /// The form of an expression's type, found without looking at anything but the type.

@@ -1,21 +1,14 @@
-#include "algorithms/solvers/ba_gmres.hpp"
-
+// BA-GMRES: least squares with a back-projection B that need not be the adjoint, min ||B (b - A x)|| over the Krylov
+// space of B A (Hansen, Hayami & Morikuni 2022), by Arnoldi's iteration, whose basis it keeps. "gradient" is that norm.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
-#include <vector>
 
-#include "algorithms/solvers/solver_steps.hpp"
+#include "algorithms/solvers/solver.hpp"
 
 namespace halocline {
 namespace {
-
-using enum Domain;
-
-std::string basis(int n) {
-  return fmt::format("v {}", n);
-}
 
 // Of the Hessenberg matrix: row `row` of the column that iteration `column` makes.
 std::string entry(int row, int column) {
@@ -56,73 +49,93 @@ std::pair<std::vector<double>, double> solve(const Scalars& known, int columns) 
   return {y, std::abs(right[size])};
 }
 
-Step if_iteration(Step step, const std::function<bool(int now)>& condition) {
-  step.due = [condition](const Scalars& known) { return condition(iteration_of(known)); };
-  return step;
-}
+class BaGmres : public Solver {
+ public:
+  explicit BaGmres(const ReconstructionProblem& problem) : Solver("ba-gmres", problem) {
+    program().scalars["start"] = 0;
+    for (int n = 0; n < passes_; ++n) {
+      basis_.push_back(volume(fmt::format("v {}", n), Lifetime::state));
+      for (int row = 0; row <= n + 1; ++row) program().scalars[entry(row, n)] = 0;
+    }
+  }
 
-// One iteration: s = B A v_k, made orthogonal to v_0 .. v_k, becomes v_{k + 1}.
-std::vector<Step> arnoldi(const RayOperator& A, const VectorSteps& vectors, int iterations) {
-  std::vector<Step> steps;
-  for (int n = 0; n < iterations; ++n)
-    steps.push_back(if_iteration(A.project_fast(basis(n), "r"), [n](int now) { return now == n; }));
-  steps.push_back(A.backproject("r", "s"));
-  for (int n = 0; n < iterations; ++n) {
-    const auto condition = [n](int now) { return now >= n; };
-    const auto keep_entry = [n](double sum, Scalars& known) { known[entry(n, iteration_of(known))] = sum; };
-    const auto minus_entry = [n](const Scalars& known) { return -known.at(entry(n, iteration_of(known))); };
-    steps.push_back(if_iteration(vectors.dot(slices, "s", basis(n), keep_entry), condition));
-    steps.push_back(if_iteration(vectors.combine(slices, minus_entry, basis(n), 1, "s"), condition));
+  Program made() {
+    first([this] { begin(); });
+    each([this] { iterate(); });
+    last([this] { combine(); });
+    return finish();
   }
-  steps.push_back(vectors.dot(slices, "s", "s", [](double square, Scalars& known) {
-    const int now = iteration_of(known);
-    known[entry(now + 1, now)] = std::sqrt(square);
-    known["gradient"] = solve(known, now + 1).second;
-  }));
-  for (int n = 1; n < iterations; ++n) {
-    const auto inverse = [n](const Scalars& known) { return ratio(1, known.at(entry(n, n - 1))); };
-    steps.push_back(if_iteration(vectors.scale(slices, inverse, "s", basis(n)), [n](int now) { return now == n - 1; }));
+
+ private:
+  // What is stated within is done in these iterations.
+  void in_iterations(const std::function<bool(int now)>& which, const Body& body) {
+    when([which](const Scalars& known) { return which(iteration_of(known)); }, body);
   }
-  return steps;
-}
+
+  void begin() {
+    equations_.at_zero(s_, {});
+    begin_image();
+    const Array r = start_residual();
+    s_ = adjoint(A) * r;
+    const Scalar start = norm(s_);
+    equations_.report(start, true);
+    then(start, [](double length, Scalars& known) { known["start"] = length; });
+    basis_[0] = ratio(1, start) * s_;
+  }
+
+  // s = B A v_k, made orthogonal to v_0 .. v_k, becomes v_{k + 1}.
+  void iterate() {
+    for (int n = 0; n < passes_; ++n) in_iterations([n](int now) { return now == n; }, [&] { r_ = fast_A * v(n); });
+    s_ = adjoint(A) * r_;
+    for (int n = 0; n < passes_; ++n)
+      in_iterations([n](int now) { return now >= n; },
+                    [&] {
+                      const Scalar along = dot(s_, v(n));
+                      then(along, [n](double sum, Scalars& known) { known[entry(n, iteration_of(known))] = sum; });
+                      s_ = fma(-along, v(n), s_);
+                    });
+    const Scalar length = norm(s_);
+    then(length, [](double norm, Scalars& known) {
+      const int now = iteration_of(known);
+      known[entry(now + 1, now)] = norm;
+      known["gradient"] = solve(known, now + 1).second;
+    });
+    for (int n = 1; n < passes_; ++n)
+      in_iterations([n](int now) { return now == n - 1; }, [&] { v(n) = ratio(1, length) * s_; });
+  }
+
+  void combine() {
+    for (int n = 0; n < passes_; ++n)
+      in_iterations([n](int done) { return done > n; },
+                    [&] {
+                      const Scalar y = number([n](const Scalars& known) {
+                        return solve(known, iteration_of(known)).first[static_cast<std::size_t>(n)];
+                      });
+                      x = fma(y, v(n), x);
+                    });
+    equations_.residual = sqrt(squared_distance(b, A * x));
+  }
+
+  Array& v(int n) { return basis_[static_cast<std::size_t>(n)]; }
+
+  NormalEquations equations_{*this};
+  const int passes_ = parameters.passes;
+  Array s_ = volume("s", Lifetime::iteration), r_ = projections("r", Lifetime::iteration);
+  std::vector<Array> basis_;
+};
 
 }  // namespace
 
-Program ba_gmres(const RayOperator& A, const BaGmresParameters& parameters) {
-  check_iterations(parameters.iterations);
-  check_tolerance(parameters.tolerance);
-  const int iterations = parameters.iterations;
-  Program program = A.program("ba-gmres");
-  declare(program, {volume_array("x", Lifetime::output), volume_array("s", Lifetime::iteration),
-                    projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration)});
-  for (int n = 0; n < iterations; ++n) declare(program, {volume_array(basis(n), Lifetime::state)});
-  program.needs.iterations = iterations;
-  program.scalars = {{"start", 0}, {"residual", 0}};
-  declare_gradient(program);
-  for (int column = 0; column < iterations; ++column)
-    for (int row = 0; row <= column + 1; ++row) program.scalars[entry(row, column)] = 0;
-  const VectorSteps vectors(program);
-  const auto begun = [from_start = parameters.from_start](double square, Scalars& known) {
-    known["start"] = known["gradient"] = std::sqrt(square);
-    if (!from_start) known["gradient at 0"] = known["gradient"];
-  };
-  const auto inverse = [](const Scalars& known) { return ratio(1, known.at("start")); };
-  if (parameters.from_start) program.first = gradient_at_zero(A, vectors, "", "s", "r");
-  append(program.first, begin_image(program, vectors, parameters.from_start, {}));
-  append(program.first, {project_start(A, vectors, parameters.from_start, "r"), vectors.combine(views, 1, "b", -1, "r"),
-                         A.backproject("r", "s"), vectors.dot(slices, "s", "s", begun),
-                         vectors.scale(slices, inverse, "s", basis(0))});
-  program.each = arnoldi(A, vectors, iterations);
-  for (int n = 0; n < iterations; ++n) {
-    const auto factor = [n](const Scalars& known) {
-      return solve(known, iteration_of(known)).first[static_cast<std::size_t>(n)];
-    };
-    program.last.push_back(
-        if_iteration(vectors.combine(slices, factor, basis(n), 1, "x"), [n](int done) { return done > n; }));
-  }
-  append(program.last, {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual"))});
-  end_at_gradient(program, parameters.tolerance);
-  return program;
-}
+constinit const SolverMethod ba_gmres_method{
+    .name = "ba-gmres",
+    .about = "least squares with voxel-driven back-projection; keeps a volume for each pass",
+    .passes = 10,
+    .most_passes = 500,
+    .start = true,
+    .tolerance = true,
+    .fast = true,
+    .voxel_driven = true,
+    .gathered = "search directions",
+    .program = [](const ReconstructionProblem& problem) { return BaGmres(problem).made(); }};
 
 }  // namespace halocline

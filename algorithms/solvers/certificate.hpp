@@ -1,13 +1,10 @@
-// The duality gap of penalised weighted least squares, as steps of a program.
+// The duality gap of penalised weighted least squares, as formulas of a program.
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "algorithms/solvers/ray_operator.hpp"
+#include "algorithms/expressions/linear_operator.hpp"
 #include "algorithms/solvers/tv_term.hpp"
-#include "algorithms/solvers/vector_steps.hpp"
 
 namespace halocline {
 
@@ -16,7 +13,8 @@ struct CertificateParameters {
   int every = 5;           ///< passes between two looks
   int polish_steps = 100;  ///< iterations that improve the dual before each look
   bool gap_map = false;    ///< leaves the voxels' parts of the gap in a volume at the end
-  /// Told "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws InputError.
+  /// Receives "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws
+  /// InputError.
   std::function<void(double primal, Scalars& known)> judge = {};
 };
 
@@ -34,40 +32,39 @@ struct CertificateParameters {
 /// back.)
 class Certificate {
  public:
-  /// The names of the solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w:
-  /// projections; p is the certificate's to write, w is empty without weights.
+  using Array = expressions::Array;
+  /// The solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w: projections;
+  /// p is the certificate's to write, w is empty without weights.
   struct Arrays {
-    std::string x, z, u, ubar, p, r, b, w;
+    Array x, z, u, ubar, p, r, b, w;
   };
-  Certificate(const RayOperator& A, const TvTerm& penalty, const VectorSteps& vectors,
+  /// Adds its scalars to the program that is recorded: "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P),
+  /// "dual" (the best lower bound on P* over the bounds up to "maximum", of this look and those before it with that
+  /// maximum), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the
+  /// last look.
+  Certificate(expressions::Recording& on, const expressions::LinearOperator& A, TvTerm& penalty,
               const CertificateParameters& parameters, Arrays arrays);
 
   /// Once, before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
   /// iterations as those of a look. Writes over u and ubar.
-  std::vector<Step> start_dual() const;
-  /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound on
-  /// P* over the bounds up to "maximum", of this look and those before it with that maximum), "gap" (primal - dual),
-  /// "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look.
-  void declare(Program& program) const;
-  /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.
-  /// projected: p is A x already.
-  std::vector<Step> look(const std::function<bool(const Scalars&)>& due, bool projected = false) const;
-  /// How a program ends: a last look, unless one was just taken, by the steps that `look_if` gives; then `more`; the
-  /// gap map; and before that where the gap is small enough.
-  void end(Program& program,
-           const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if,
-           const std::vector<Step>& more = {}) const;
+  void start_dual();
+  /// What a look states. Afterwards u holds no more than it. projected: p is A x already.
+  void look(bool projected = false);
+  /// How a program ends: a last look, unless one was just taken, as `look` states it; then `more`; the gap map; and
+  /// before that where the gap is small enough.
+  void end(const std::function<void()>& look, const std::function<void()>& more = {});
 
  private:
-  Step told_maximum() const;
-  Step told_data() const;
-  Step told_volume() const;
+  void find_maximum();
+  void sum_data();
+  void sum_volume() const;
 
-  const RayOperator& A_;
-  const TvTerm& penalty_;
-  const VectorSteps& vectors_;
+  expressions::Recording& on_;
+  const expressions::LinearOperator& A_;
+  TvTerm& penalty_;
   CertificateParameters parameters_;
   Arrays arrays_;
+  expressions::Variable data_, mismatch_, maximum_;
 };
 
 }  // namespace halocline

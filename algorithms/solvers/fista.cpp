@@ -1,160 +1,147 @@
-#include "algorithms/solvers/fista.hpp"
-
-#include <cmath>
-#include <memory>
+// FISTA: penalised weighted least squares by accelerated gradient steps (Beck & Teboulle 2009): with d = A^T W A 1, for
+// which A^T W A <= diag d (Erdogan & Fessler 1999),
+//   x+ = prox(y - d^-1 g),  g = S A_s^T W_s (A_s y - b_s),  y = x+ + (t - 1) / t+ (x+ - x),
+//   t+ = (1 + sqrt(1 + 4 t^2)) / 2.
+// With all views in each step the momentum restarts where <d (y - x+), x+ - x> > 0 (O'Donoghue & Candes 2015). With S >
+// 1 subsets in bit-reversed order (Kim, Ramani & Fessler 2015) the first passes are faster, and the iterates end near
+// the minimum, not at it. Their d is S max_s A_s^T W A_s 1, which bounds each subset's share, so that steps without
+// momentum bring no two images farther apart. Momentum may amplify what subsets of few views lack of the whole: where a
+// look sees so, they go back to the image of the least objective so far (BestIterate), and on without it. The proximal
+// operator is a few warm iterations of S-PDU.
 #include <optional>
 
-#include "algorithms/solvers/pass_order.hpp"
-#include "algorithms/solvers/penalised_steps.hpp"
-#include "algorithms/solvers/solver_steps.hpp"
+#include "algorithms/solvers/best_iterate.hpp"
+#include "algorithms/solvers/penalised.hpp"
 
 namespace halocline {
 namespace {
 
-using enum Domain;
+std::shared_ptr<const PassOrder> reversed_order(const ReconstructionProblem& problem) {
+  return std::make_shared<const PassOrder>(problem.subsets, problem.parameters.passes,
+                                           [&](int) { return problem.subsets.bit_reversed(); });
+}
 
-class Fista {
+class Fista : public Penalised {
  public:
-  Fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
-        const FistaParameters& parameters)
-      : A_(A),
-        subsets_(subsets),
-        parameters_(parameters),
-        order_(
-            std::make_shared<const PassOrder>(subsets, parameters.passes, [&](int) { return subsets.bit_reversed(); })),
-        penalty_(A.volume(), penalty),
-        program_(declared()),
-        vectors_(program_, 4, 2),
-        steps_(A, vectors_, parameters.weighted),
-        certificate_(A, penalty_, vectors_, judged(parameters.certificate),
-                     {"x", "f", "u", "ubar", "p", "r", "b", parameters.weighted ? "w" : ""}) {
-    if (may_diverge()) best_.emplace(program_);
-    penalty_.declare(program_);
-    certificate_.declare(program_);
-    program_.scalars["t"] = 1;
-    program_.scalars["beta"] = 0;
+  /// prox_steps: iterations of S-PDU a gradient step. every: passes between two looks.
+  Fista(const ReconstructionProblem& problem, int prox_steps, int every)
+      : Penalised(problem.subsets.count() > 1 ? "os-fista" : "fista", problem, reversed_order(problem)),
+        prox_steps_(prox_steps),
+        every_(every) {
+    if (may_diverge()) best_.emplace(*this);
   }
 
-  Program program() {
-    begin();
-    iteration();
-    certificate_.end(
-        program_, [this](const auto& due) { return look(due); }, best_ ? back_to_best() : std::vector<Step>{});
-    return std::move(program_);
+  Program made() {
+    first([this] { begin(); });
+    each([this] { iterate(); });
+    certificate_.end([this] { look(); },
+                     [this] {
+                       if (best_) when(BestIterate::goes_back, [this] { look(); });  // at the best image
+                     });
+    return finish();
   }
 
  private:
   bool may_diverge() const { return subsets_.count() > 1; }
 
-  CertificateParameters judged(CertificateParameters certificate) const {
-    if (may_diverge()) certificate.judge = BestIterate::judge;
-    return certificate;
-  }
-
-  // What is known of the best image, if the last look went back to it.
-  std::vector<Step> back_to_best() { return look(BestIterate::goes_back); }
-
-  // To the best image with a dual of 0, where the look has found so.
-  std::vector<Step> go_back(const std::function<bool(const Scalars&)>& due) const {
-    std::vector<Step> steps{best_->restore(vectors_), penalty_.start(), vectors_.scale(slices, 1, "x", "u"),
-                            vectors_.scale(slices, 1, "x", "y")};
-    for (Step& step : steps)
-      step.due = [due](const Scalars& known) { return due(known) && BestIterate::goes_back(known); };
-    return steps;
-  }
-
-  Program declared() const {
-    Program program = A_.program(subsets_.count() > 1 ? "os-fista" : "fista", subsets_.largest());
-    PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
-    declare(program, {{.name = "u", .lifetime = Lifetime::state, .halo_inout = true},  // x+
-                      volume_array("y", Lifetime::state),
-                      volume_array("f", Lifetime::iteration),
-                      volume_array("ubar", Lifetime::iteration),
-                      projection_array("r", Lifetime::iteration)});
-    program.needs.iterations = parameters_.passes * subsets_.count();
-    return program;
+  CertificateParameters judged() const {
+    CertificateParameters result = certificate_parameters();
+    if (may_diverge()) result.judge = BestIterate::judge;
+    return result;
   }
 
   void begin() {
-    auto& steps = program_.first;
-    steps = steps_.weighted_rows("f");
-    if (best_) steps.push_back(BestIterate::at_zero(vectors_, parameters_.weighted ? "w" : ""));
-    if (may_diverge() && !std::getenv("OLD"))
-      append(steps, steps_.largest_of_subsets(subsets_, "f"));
-    else
-      steps.push_back(A_.backproject("p", "tau"));
-    append(steps, steps_.invert(1.0 / (std::getenv("OLD") ? 1 : subsets_.count())));
-    append(steps, steps_.start(penalty_, parameters_.given_start));
-    if (parameters_.near_minimum) {
-      append(steps, {A_.project("x", "p"), steps_.residual(1, "p"), A_.backproject("p", "f")});
-      append(steps, certificate_.start_dual());
+    if (best_) best_->at_zero(square(b) / 2);
+    find_steps(1.0 / subsets_.count(), f_);
+    begin_image();
+    if (given.near_minimum) {
+      p_ = A * x;
+      p_ = misfit(p_);
+      f_ = adjoint(A) * p_;
+      certificate_.start_dual();
     }
-    append(steps, {vectors_.scale(slices, 1, "x", "y"), vectors_.scale(slices, 1, "x", "u")});
+    y_ = x;
+    u_ = x;
   }
 
-  void iteration() {
-    const auto over_subset = [order = order_](Step step) {
-      step.views = [order](const Scalars& known) { return order->views(known); };
-      return step;
-    };
-    auto& steps = program_.each;
-    steps = {over_subset(A_.project_fast("y", "p")), over_subset(steps_.residual(subsets_.count(), "p")),
-             over_subset(A_.backproject("p", "f")),
-             steps_.voxels("penalised_descent", {in("y"), in("tau"), inout("f")}, {})};
-    for (int n = 0; n < parameters_.prox_steps; ++n) steps.push_back(penalty_.prox("f", "tau", "u"));
-    steps.push_back(vectors_.sum(slices, {"penalised.cl", "penalised_restart", ""}, {"y", "u", "x", "tau"},
-                                 [restarts = subsets_.count() == 1](double along, Scalars& known) {
-                                   const bool restart = restarts ? along > 0 : BestIterate::diverged(known);
-                                   const double t = known["t"], grown = (1 + std::sqrt(1 + 4 * t * t)) / 2;
-                                   known["beta"] = restart ? 0 : (t - 1) / grown;
-                                   known["t"] = restart ? 1 : grown;
-                                 }));
-    steps.push_back(steps_.voxels("penalised_momentum", {in("u"), inout("x"), inout("y")},
-                                  {[](const Scalars& known) { return known.at("beta"); }}));
+  void iterate() {
+    over_subset([this] {
+      p_ = fast_A * y_;
+      p_ = misfit(p_, subsets_.count());
+      f_ = adjoint(A) * p_;
+    });
+    f_ = fma(-tau_, f_, y_);
+    for (int n = 0; n < prox_steps_; ++n) penalty_.prox(f_, tau_, u_);
+    const Scalar along = dot(y_ - u_, (u_ - x) / tau_), restart = best_ ? best_->diverged() : along;
+    const Scalar grown = (1 + sqrt(1 + 4 * t_ * t_)) / 2, beta = where(restart, 0, (t_ - 1) / grown);
+    y_ = fma(beta, u_ - x, u_);
+    x = u_;
+    t_ = where(restart, 1, grown);
     // one after the first pass, too, of a method that may diverge
-    append(steps,
-           look([order = order_, every = parameters_.certificate.every, first = may_diverge()](const Scalars& known) {
-             return order->ends_every(every, known) ||
-                    (first && order->pass(known) == 0 && order->ends_every(1, known));
-           }));
-  }
-
-  // With the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes anew, and over u.
-  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) {
-    std::vector<Step> steps{A_.project("x", "p"), vectors_.scale(views, 1, "p", "r"), steps_.residual(1, "r"),
-                            A_.backproject("r", "f")};
-    const auto all_due = [&due](std::vector<Step> own) {
-      for (Step& step : own) step.due = due;
-      return own;
+    const auto looks = [order = order_, every = every_, first = may_diverge()](const Scalars& known) {
+      return order->ends_every(every, known) || (first && order->pass(known) == 0 && order->ends_every(1, known));
     };
-    steps = all_due(std::move(steps));
-    append(steps, certificate_.look(due, true));
-    std::vector<Step> then;
-    if (best_) then.push_back(best_->keep(vectors_));
-    then.push_back(vectors_.scale(slices, 1, "x", "u"));
-    append(steps, all_due(std::move(then)));
-    if (best_) append(steps, go_back(due));
-    return steps;
+    when(looks, [this] { look(); });
+    if (best_)
+      when([looks](const Scalars& known) { return looks(known) && BestIterate::goes_back(known); },
+           [this] { go_back(); });
   }
 
-  const RayOperator& A_;
-  const ViewSubsets& subsets_;
-  FistaParameters parameters_;
-  std::shared_ptr<const PassOrder> order_;
-  TvTerm penalty_;
-  Program program_;
-  VectorSteps vectors_;
-  PenalisedSteps steps_;
-  Certificate certificate_;
+  // With the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes again, and over u.
+  void look() {
+    p_ = A * x;
+    r_ = misfit(p_);
+    f_ = adjoint(A) * r_;
+    certificate_.look(true);
+    if (best_) best_->keep(x);
+    u_ = x;
+  }
+
+  // To the best image with a dual of 0, where the look has found so.
+  void go_back() {
+    best_->restore(x);
+    penalty_.start();
+    u_ = x;
+    y_ = x;
+  }
+
+  const int prox_steps_, every_;
+  Array u_ = volume("u", Lifetime::state, true), y_ = volume("y", Lifetime::state);  // u: x+
+  Array f_ = volume("f", Lifetime::iteration), u_bar_ = volume("ubar", Lifetime::iteration),
+        r_ = projections("r", Lifetime::iteration);
+  Variable t_ = number("t", 1);
+  Certificate certificate_{*this, A, penalty_, judged(), {x, f_, u_, u_bar_, p_, r_, b, w}};
   std::optional<BestIterate> best_;
 };
 
 }  // namespace
 
-Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
-              const FistaParameters& parameters) {
-  check_matched(A, subsets.count() > 1 ? "os-fista" : "fista");
-  return Fista(A, subsets, penalty, parameters).program();
-}
+constinit const SolverMethod fista_method{
+    .name = "fista",
+    .about = "the same objective by accelerated gradient steps",
+    .passes = 100,
+    .weights = true,
+    .start = true,
+    .bounds = true,
+    .penalty = true,
+    .fast = true,
+    .adjoint = true,
+    .gathered = "momentum",
+    .program = [](const ReconstructionProblem& problem) { return Fista(problem, 8, 10).made(); }};
+
+constinit const SolverMethod os_fista_method{
+    .name = "os-fista",
+    .about = "the same by ordered subsets: fast at first, ends near the minimum",
+    .passes = 20,
+    .weights = true,
+    .start = true,
+    .bounds = true,
+    .penalty = true,
+    .fast = true,
+    .subsets = true,
+    .default_subsets = SolverMethod::few_subsets,
+    .adjoint = true,
+    .gathered = "momentum",
+    .program = [](const ReconstructionProblem& problem) { return Fista(problem, 4, 5).made(); }};
 
 }  // namespace halocline

@@ -1,51 +1,55 @@
-#include "algorithms/solvers/iterative_fdk.hpp"
-
-#include "algorithms/solvers/solver_steps.hpp"
+// Iterative FDK: x <- x + omega alpha F (b - A x), F the weights, ramp filter and back-projection of FDK (Medoff et al.
+// 1983; Zeng & Gullberg 2000, F as an unmatched back-projector with the ramp), alpha the step to the least ||b - A x||
+// along that direction: with alpha = 1 the iterations diverge where views are few for the voxels. Without bounds ||b -
+// A x|| never grows. It corrects what FDK gets wrong of the data: cone artefacts, few views, bounds. F is no adjoint,
+// so there is no objective, and noise comes back with more iterations. "gradient" is ||F (b - A x)||.
+#include "algorithms/solvers/solver.hpp"
 
 namespace halocline {
 namespace {
 
-using enum Domain;
-
-// omega alpha, alpha the step to the least ||r - alpha q||, or minus that.
-Factor step_length(double omega) {
-  return [omega](const Scalars& known) { return omega * ratio(known.at("rq"), known.at("qq")); };
+Program iterative_fdk(const ReconstructionProblem& problem) {
+  Solver s("fdk", problem);
+  NormalEquations equations(s);
+  const LinearOperator F = adjoint(s.A);
+  const double omega = s.parameters.relaxation;
+  Array u = s.volume("u", Lifetime::state), r = s.projections("r", Lifetime::state);  // F r, b - A x
+  s.first([&] {
+    equations.at_zero(u, {});
+    s.begin_image();
+    r = s.start_residual();
+    equations.residual = norm(r);
+    u = F * r;
+    equations.report(norm(u), true);
+  });
+  s.each([&] {
+    const Array q = s.A * u;
+    const Scalar alpha = ratio(dot(r, q), dot(q, q));
+    s.x = fma(omega * alpha, u, s.x);
+    if (s.parameters.regulariser.boxed()) {
+      s.x = within(s.bounds, s.x);
+      r = s.A * s.x;
+      r = s.b - r;
+    } else {
+      r = fma(-omega * alpha, q, r);
+    }
+    equations.residual = norm(r);
+    u = F * r;
+    equations.report(norm(u));
+  });
+  return s.finish();
 }
 
 }  // namespace
 
-Program iterative_fdk(const RayOperator& A, const IterativeFdkParameters& parameters) {
-  check_iterations(parameters.iterations);
-  check_relaxation(parameters.relaxation);
-  check_bounds(parameters.bounds);
-  check_tolerance(parameters.tolerance);
-  Program program = A.program("fdk");
-  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::state),         // F (b - A x)
-                    projection_array("b", Lifetime::input), projection_array("r", Lifetime::state),  // b - A x
-                    projection_array("q", Lifetime::iteration)});
-  program.needs.iterations = parameters.iterations;
-  program.scalars = {{"residual", 0}, {"qq", 0}, {"rq", 0}};
-  declare_gradient(program);
-  const VectorSteps vectors(program);
-  const std::vector<Step> rest{vectors.combine(views, 1, "b", -1, "r"),  // of r = A x
-                               vectors.dot(views, "r", "r", keep_root("residual"))};
-  if (parameters.from_start) program.first = gradient_at_zero(A, vectors, "", "u", "q");
-  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
-  program.first.push_back(project_start(A, vectors, parameters.from_start, "r"));
-  append(program.first, rest);
-  append(program.first, first_gradient(A, vectors, parameters.from_start, "r", "u"));
-  program.each = {A.project("u", "q"), vectors.dot(views, "q", "q", keep("qq")),
-                  vectors.dot(views, "r", "q", keep("rq")),
-                  vectors.combine(slices, step_length(parameters.relaxation), "u", 1, "x")};
-  if (limits(parameters.bounds)) {
-    append(program.each, {vectors.clamp(parameters.bounds, "x"), A.project("x", "r")});
-    append(program.each, rest);
-  } else {
-    append(program.each, {vectors.combine(views, step_length(-parameters.relaxation), "q", 1, "r"), rest.back()});
-  }
-  append(program.each, gradient_step(A, vectors, "r", "u"));
-  end_at_gradient(program, parameters.tolerance);
-  return program;
-}
+constinit const SolverMethod fdk_method{.name = "fdk",
+                                        .about = "iterative FDK: FDK of the residual is added again and again",
+                                        .passes = 5,
+                                        .start = true,
+                                        .bounds = true,
+                                        .relaxation = true,
+                                        .tolerance = true,
+                                        .fdk = true,
+                                        .program = iterative_fdk};
 
 }  // namespace halocline

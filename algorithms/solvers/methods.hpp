@@ -1,7 +1,9 @@
 // The methods of iterative reconstruction by their names, and what each of them takes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,7 +40,7 @@ struct ReconstructionParameters {
   std::uint64_t seed = 1;
   double lambda = 0;  ///< of the penalty; in mm where the data term has no unit (weights: inverse variances)
   /// Of the penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
-  Regulariser regulariser;
+  Regulariser regulariser = {};
   double gap = 0.1;        ///< the relative duality gap to end at; 0: never
   int polish_steps = 100;  ///< iterations that improve the certificate's dual before each look at the gap, from 1 on
   bool gap_map = false;    ///< keeps each voxel's part of the gap (reconstruct())
@@ -52,24 +54,51 @@ struct GivenInputs {
   bool near_minimum = false;
 };
 
+/// What a method makes a program of. A is of the geometry that `subsets` sorts (SortedViews), and has what the method
+/// takes for A^T.
+struct ReconstructionProblem {
+  const RayOperator& A;
+  const ViewSubsets& subsets;
+  const ReconstructionParameters& parameters;  ///< checked, with their passes
+  const GivenInputs& given;
+};
+
+/// A method as its own file describes it (sirt.cpp), and method_list.hpp lists it.
 struct SolverMethod {
   const char* name;
   const char* about;  ///< for people who choose
   int passes;         ///< by default
-  bool weights, start, bounds, relaxation, tolerance, subsets, penalty;
-  bool fast;          ///< hardware_interpolation
-  bool voxel_driven;  ///< its back-projection is no adjoint
-  bool precondition;
-  bool fdk;              ///< FDK stands for its back-projection
-  const char* gathered;  ///< of a run beside the image: "momentum"; empty: nothing, or what a start image brings
-  Program (*program)(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
-                     const GivenInputs& given);
+  int most_passes = std::numeric_limits<int>::max();
+  /// What it takes (GivenInputs, ReconstructionParameters).
+  bool weights = false, start = false, bounds = false, relaxation = false, tolerance = false, penalty = false,
+       seed = false, precondition = false;
+  bool fast = false;     ///< hardware_interpolation
+  bool subsets = false;  ///< their number
+  int (*default_subsets)(int views) = one_subset;
+  bool voxel_driven = false;  ///< its back-projection is no adjoint
+  bool fdk = false;           ///< FDK stands for its back-projection
+  bool adjoint = false;       ///< it converges with the exact adjoint alone
+  const char* gathered = "";  ///< of a run beside the image: "momentum"; empty: what a start brings
+  /// Inputs: projections "b", line integrals; "w", the inverse of their variance, not negative, if weights are given;
+  /// the volume "x" if a start is given. Output: volume "x". Scalars as ReconstructionRecord has them: "residual",
+  /// "gradient" and "gradient at 0", and those of the Certificate.
+  Program (*program)(const ReconstructionProblem& problem);
+
+  static int one_subset(int) { return 1; }
+  /// Of those that end in a limit cycle: about 10.
+  static int few_subsets(int views) { return std::clamp(views / 6, 1, 10); }
+  static int subset_each_view(int views) { return views; }
 };
 
 std::span<const SolverMethod> solver_methods();
 /// Throws InputError (`method`) that lists the names.
 const SolverMethod& solver_method(const std::string& name);
 std::vector<std::string> reconstruction_methods();
+
+/// The program of the method. Throws InputError for an `A` that is not matched() where the method needs its adjoint,
+/// and as check_parameters() does.
+Program solver_program(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
+                       const GivenInputs& given);
 
 /// Throws InputError that names a parameter which is out of range, or which the method does not take (and lists the
 /// methods that do).
@@ -83,9 +112,7 @@ int pass_count(const ReconstructionParameters& parameters);
 /// Whether the method is at its best from the image of FDK, rather than from 0.
 bool begins_with_fdk(const ReconstructionParameters& parameters);
 
-/// `subsets`, or for 0 what the method takes. spdhg: views / 2 up to 30, beyond that views / 16 up to 60, which keeps
-/// the work on the image below a quarter of the projections'. Methods that end in a limit cycle: about 10; sart and
-/// asd-pocs: each view.
+/// `subsets`, or for 0 what the method takes.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 
 }  // namespace halocline

@@ -1,40 +1,63 @@
+// SART with ordered subsets:
+//   x <- x + omega C_s^-1 A_s^T R^-1 (b - A x)_s,  subset s after subset, R = A 1, C_s = A_s^T 1, 0 where these are 0.
+// One view a subset is SART (Andersen & Kak 1984, with the sums of the projector), all views in one SIRT.
 #include "algorithms/solvers/os_sart.hpp"
-
-#include <cmath>
-
-#include "algorithms/solvers/solver_steps.hpp"
-#include "algorithms/solvers/subset_steps.hpp"
 
 namespace halocline {
 
-Program os_sart(const RayOperator& A, const ViewSubsets& subsets, const OsSartParameters& parameters) {
-  using enum Domain;
-  check_iterations(parameters.passes, "`passes`");
-  check_relaxation(parameters.relaxation);
-  check_part("relaxation_factor", parameters.relaxation_factor);
-  check_bounds(parameters.bounds);
-  Program program = A.program("os-sart", subsets.largest());
-  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
-                    projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration),
-                    projection_array("1/R", Lifetime::state)});
-  program.needs.iterations = parameters.passes * subsets.count();
-  const VectorSteps vectors(program);
-  const SubsetSteps steps(subsets, parameters.order);
-  const SubsetSums sums(program, A, vectors, steps, parameters.keep_sums);
-  program.first = {vectors.set(slices, 1, "u"), A.project("u", "1/R"), vectors.reciprocal(views, "1/R")};
-  append(program.first, sums.first());
-  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
-  program.each = {steps.over(A.project("x", "r")),
-                  steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
-                  steps.over(vectors.residual("b", "1/R", "r")), steps.over(A.backproject("r", "u"))};
-  const auto omega = [steps, parameters](const Scalars& known) {
-    return parameters.relaxation * std::pow(parameters.relaxation_factor, steps.passes_done(known));
-  };
-  append(program.each, sums.each([&](const std::string& inverse) {
-    return std::vector<Step>{vectors.update(omega, "u", inverse, "x", parameters.bounds)};
-  }));
-  program.last = {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual"))};
-  return program;
+OsSart::OsSart(const char* name, const ReconstructionProblem& problem, double relaxation_factor)
+    : SubsetSolver(name, problem),
+      inverse_R_(projections("1/R", Lifetime::state)),
+      omega_(number([order = order, factor = relaxation_factor, omega = parameters.relaxation](const Scalars& known) {
+        return omega * std::pow(factor, order->pass(known));
+      })) {}
+
+void OsSart::begin() {
+  inverse_R_ = A * constant(volumes(), 1);
+  inverse_R_ = reciprocal(inverse_R_);
+  begin_sums();
+  begin_image();
 }
+
+void OsSart::iterate() {
+  over_subset([this] {
+    Array r = A * x;
+    report(squared_distance(b, r));
+    r = (b - r) * inverse_R_;
+    const Array u = adjoint(A) * r;
+    x = within(bounds, fma(omega_ * u, inverse_sums(r), x));
+  });
+}
+
+namespace {
+
+Program os_sart(const ReconstructionProblem& problem) {
+  OsSart s("os-sart", problem);
+  s.first([&] { s.begin(); });
+  s.each([&] { s.iterate(); });
+  s.last([&] { s.report_all(); });
+  return s.finish();
+}
+
+}  // namespace
+
+constinit const SolverMethod sart_method{.name = "sart",
+                                         .about = "the same view by view: fast at first, ends in a limit cycle",
+                                         .passes = 5,
+                                         .start = true,
+                                         .bounds = true,
+                                         .relaxation = true,
+                                         .default_subsets = SolverMethod::subset_each_view,
+                                         .program = os_sart};
+
+constinit const SolverMethod os_sart_method{.name = "os-sart",
+                                            .about = "the same by ordered subsets",
+                                            .passes = 10,
+                                            .start = true,
+                                            .bounds = true,
+                                            .relaxation = true,
+                                            .subsets = true,
+                                            .default_subsets = SolverMethod::few_subsets,
+                                            .program = os_sart};
 
 }  // namespace halocline

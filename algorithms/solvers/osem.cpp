@@ -1,59 +1,53 @@
-#include "algorithms/solvers/osem.hpp"
-
-#include "algorithms/solvers/solver_steps.hpp"
-#include "algorithms/solvers/subset_steps.hpp"
+// MLEM and its form with ordered subsets, OSEM:
+//   x <- x C_s^-1 A_s^T (b / A x)_s,  subset s after subset, C_s = A_s^T 1
+// (Shepp & Vardi 1982; Lange & Carson 1984; Hudson & Larkin 1994): for emissions b it maximises the Poisson likelihood.
+// Values of b below 0 count as 0, and so do those of a given x. Voxels that no ray of the subset meets stay as they
+// are; those that no ray meets at all begin at 0, others at 1.
+#include "algorithms/solvers/subset_solver.hpp"
 
 namespace halocline {
 namespace {
 
-using enum Domain;
-constexpr const char* poisson_file = "poisson.cl";
-
-Step divergence(const VectorSteps& vectors, const Told& told) {
-  return vectors.sum(views, {poisson_file, "poisson_divergence", ""}, {"b", "r"}, told);
-}
-
-// What is given with no voxel below 0, or 1 where rays are and 0 elsewhere.
-std::vector<Step> begin(Program& program, const RayOperator& A, const VectorSteps& vectors, bool from_start) {
-  if (from_start) return begin_image(program, vectors, true, {.minimum = 0});
-  return {vectors.set(views, 1, "r"), A.backproject("r", "x"),
-          vectors.elementwise(slices, {poisson_file, "poisson_support", ""}, {inout("x")}, {})};
+Program osem(const char* name, const ReconstructionProblem& problem) {
+  SubsetSolver s(name, problem);
+  s.first([&] {
+    s.begin_sums();
+    if (s.given.start) {
+      s.x = within({.minimum = 0}, s.x);
+    } else {
+      s.x = adjoint(s.A) * constant(s.projections(), 1);
+      s.x = positive(s.x);
+    }
+  });
+  s.each([&] {
+    s.over_subset([&] {
+      Array r = s.A * s.x;
+      s.report(squared_distance(s.b, r));
+      r = where(r, max(s.b, 0) / r, 0);
+      const Array u = adjoint(s.A) * r, inverse = s.inverse_sums(r);
+      s.x = where(inverse, s.x * (u * inverse), s.x);
+    });
+  });
+  s.last([&] { s.report_all(); });
+  return s.finish();
 }
 
 }  // namespace
 
-Program osem(const RayOperator& A, const ViewSubsets& subsets, const OsemParameters& parameters) {
-  check_iterations(parameters.passes, "`passes`");
-  Program program = A.program("osem", subsets.largest());
-  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
-                    projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration)});
-  program.needs.iterations = parameters.passes * subsets.count();
-  const VectorSteps vectors(program);
-  const SubsetSteps steps(subsets, parameters.order);
-  const SubsetSums sums(program, A, vectors, steps, parameters.keep_sums);
-  program.first = sums.first();
-  append(program.first, begin(program, A, vectors, parameters.from_start));
-  program.each = {
-      steps.over(A.project("x", "r")),
-      steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
-      steps.over(divergence(vectors, steps.keep_of_pass(program, "likelihood"))),
-      steps.over(vectors.elementwise(views, {poisson_file, "poisson_ratio", ""}, {in("b"), inout("r")}, {})),
-      steps.over(A.backproject("r", "u"))};
-  append(program.each, sums.each([&](const std::string& inverse) {
-    return std::vector<Step>{
-        vectors.elementwise(slices, {poisson_file, "poisson_scale", ""}, {in("u"), in(inverse), inout("x")}, {})};
-  }));
-  program.last = {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual")),
-                  divergence(vectors, keep("likelihood"))};
-  return program;
-}
+constinit const SolverMethod mlem_method{
+    .name = "mlem",
+    .about = "maximum likelihood of emissions",
+    .passes = 50,
+    .start = true,
+    .program = [](const ReconstructionProblem& problem) { return osem("mlem", problem); }};
 
-Program mlem(const RayOperator& A, const MlemParameters& parameters) {
-  check_iterations(parameters.iterations);
-  const ViewSubsets all(static_cast<int>(A.projections().size[2]), 1);
-  Program program = osem(A, all, {.passes = parameters.iterations, .from_start = parameters.from_start});
-  program.name = program.needs.algorithm = "mlem";
-  return program;
-}
+constinit const SolverMethod osem_method{
+    .name = "osem",
+    .about = "the same by ordered subsets",
+    .passes = 10,
+    .start = true,
+    .subsets = true,
+    .default_subsets = SolverMethod::few_subsets,
+    .program = [](const ReconstructionProblem& problem) { return osem("osem", problem); }};
 
 }  // namespace halocline

@@ -1,16 +1,15 @@
 #include "algorithms/solvers/projector_operator.hpp"
 
-#include <optional>
-
-#include "algorithms/expressions/recorder.hpp"
+#include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
-#include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "host/system/log.hpp"
 
 namespace halocline::expressions {
 namespace {
+
+using StepOf = Step (RayOperator::*)(const std::string& from, const std::string& to) const;
 
 RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
                          std::optional<Projector> chosen, int largest_subset) {
@@ -19,7 +18,7 @@ RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid
   log_automatic_ray_ends(geometry, volume, projections);
   if (const std::string note = note_on_fine_voxels(chosen, geometry, volume, projections); !note.empty())
     library_log()->warn("{}", note);
-  Recorder& recorder = on.recorder();
+  SessionRecorder& recorder = on.recorder();
   const RayOperator A = RayOperator(geometry, volume, projections, projector, recorder.session().models())
                             .labelled(recorder.next_label());
   Program program = A.program("projector", largest_subset);
@@ -28,31 +27,32 @@ RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid
   return A;
 }
 
-// `views`: of a subset; none: all.
-LinearOperator operator_of(const Context& on, const RayOperator& A, std::optional<Range> views) {
-  const Space volume = on.volume(A.volume()), projections = on.projections(A.projections());
-  const auto record = [views](const Array& from, const Array& to, auto step_of) {
-    StepStatement statement{{from.storage()}, {to.storage()}, {}};
-    statement.make = [views, step_of](const std::vector<std::string>& reads, const std::vector<std::string>& writes) {
-      Step step = step_of(reads.front(), writes.front());
-      if (views) step.views = [part = *views](const Scalars&) { return part; };
-      return step;
-    };
-    to.space().recorder().record(std::move(statement));
-    return to;
+// Records a step of A. `views`: of a subset; none: all.
+Array record(const RayOperator& A, StepOf step_of, const Array& from, Array to, std::optional<Range> views) {
+  StepStatement statement{{from.storage()}, {to.storage()}};
+  statement.make = [=](const auto& reads, const auto& writes, const auto&) {
+    Step step = (A.*step_of)(reads.front(), writes.front());
+    if (views) step.views = [part = *views](const Scalars&) { return part; };
+    return step;
   };
+  to.space().recorder().record(std::move(statement));
+  return to;
+}
+
+LinearOperator operator_of(const RayOperator& A, const Space& volume, const Space& projections, StepOf project,
+                           std::optional<Range> views) {
   const auto apply = [=](const Array& x) {
     Array y;
     if (views)
       y = zeros(projections);
     else
       y.overwrite(projections);
-    return record(x, y, [A](const std::string& from, const std::string& to) { return A.project(from, to); });
+    return record(A, project, x, y, views);
   };
   const auto adjoint = [=](const Array& y) {
     Array x;
     x.overwrite(volume);
-    return record(y, x, [A](const std::string& from, const std::string& to) { return A.backproject(from, to); });
+    return record(A, &RayOperator::backproject, y, x, views);
   };
   return {volume, projections, apply, adjoint};
 }
@@ -61,7 +61,8 @@ LinearOperator operator_of(const Context& on, const RayOperator& A, std::optiona
 
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
                          std::optional<Projector> projector) {
-  return operator_of(on, ray_operator(on, geometry, volume, projections, projector, 0), std::nullopt);
+  const RayOperator A = ray_operator(on, geometry, volume, projections, projector, 0);
+  return operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, std::nullopt);
 }
 
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
@@ -70,8 +71,18 @@ std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry&
   const ViewSubsets sorted(static_cast<int>(projections.size[2]), subsets);
   const RayOperator A = ray_operator(on, geometry, volume, projections, projector, sorted.largest());
   std::vector<LinearOperator> result;
-  for (int s = 0; s < subsets; ++s) result.push_back(operator_of(on, A, sorted.range(s)));
+  for (int s = 0; s < subsets; ++s)
+    result.push_back(
+        operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, sorted.range(s)));
   return result;
+}
+
+LinearOperator projector(const Recording& on, const RayOperator& A) {
+  return operator_of(A, on.volumes(), on.projections(), &RayOperator::project, std::nullopt);
+}
+
+LinearOperator fast_projector(const Recording& on, const RayOperator& A) {
+  return operator_of(A, on.volumes(), on.projections(), &RayOperator::project_fast, std::nullopt);
 }
 
 }  // namespace halocline::expressions

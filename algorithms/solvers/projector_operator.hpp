@@ -6,7 +6,9 @@
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
+#include "algorithms/expressions/recording.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/ray_operator.hpp"
 
 namespace halocline::expressions {
 
@@ -21,5 +23,10 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
                                               const Grid& projections, int subsets,
                                               std::optional<Projector> projector = std::nullopt);
+
+/// A as formulas of a program that was made by RayOperator::program(). In Recording::over() it goes over these views.
+LinearOperator projector(const Recording& on, const RayOperator& A);
+/// The same with RayOperator::project_fast().
+LinearOperator fast_projector(const Recording& on, const RayOperator& A);
 
 }  // namespace halocline::expressions

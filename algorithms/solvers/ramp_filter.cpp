@@ -42,8 +42,10 @@ void append_sums(std::vector<float>& table, std::size_t length) {
 
 }  // namespace
 
-RampFilter::RampFilter(Program& program, const Grid& volume)
-    : size_(volume.size), scale_{static_cast<float>(1 / volume.spacing[0]), static_cast<float>(1 / volume.spacing[1])} {
+RampFilter::RampFilter(expressions::Recording& on) : on_(on), size_(on.volumes().grid().size), scale_{} {
+  const Grid& volume = on.volumes().grid();
+  Program& program = on.program();
+  for (std::size_t axis = 0; axis < 2; ++axis) scale_[axis] = static_cast<float>(1 / volume.spacing[axis]);
   if (std::abs(volume.direction[5]) < 0.99)
     throw InputError({.what = "`precondition`",
                       .found = "a volume whose slices do not lie across the rotation axis y",
@@ -62,20 +64,21 @@ RampFilter::RampFilter(Program& program, const Grid& volume)
   });
 }
 
-Step RampFilter::filter(const std::string& from, const std::string& to) const {
+void RampFilter::filter(const expressions::Array& source, const expressions::Array& target) const {
+  const std::string &from = name_of(source), &to = name_of(target);
   const auto middle = static_cast<std::int32_t>(std::max(size_[0], size_[1]) - 1);
-  return {.name = "ramp_filter",
-          .over = Domain::slices,
-          .arrays = {in(from), out(to)},
-          .work = [=, size = size_, scale = scale_](Slab& slab, const WorkRange& part, const Scalars&) {
-            const std::vector<SlabArgument> arguments{
-                in(from), out(to), in(kernel_table), in(sums_table), slab.extent(part.slices), middle, scale};
-            if (!slab.device().cpu()) return slab.launch({"ramp.cl", "ramp_filter", ""}, part.slices, arguments);
-            slab.launch(
-                {"ramp.cl", "ramp_filter", fmt::format("-D LANES={}", ramp_lanes)},
-                {(size[0] + ramp_lanes - 1) / ramp_lanes, size[1], static_cast<std::size_t>(part.slices.count())},
-                {1, 1, 1}, arguments);
-          }};
+  on_.step({.name = "ramp_filter",
+            .over = Domain::slices,
+            .arrays = {in(from), out(to)},
+            .work = [=, size = size_, scale = scale_](Slab& slab, const WorkRange& part, const Scalars&) {
+              const std::vector<SlabArgument> arguments{
+                  in(from), out(to), in(kernel_table), in(sums_table), slab.extent(part.slices), middle, scale};
+              if (!slab.device().cpu()) return slab.launch({"ramp.cl", "ramp_filter", ""}, part.slices, arguments);
+              slab.launch(
+                  {"ramp.cl", "ramp_filter", fmt::format("-D LANES={}", ramp_lanes)},
+                  {(size[0] + ramp_lanes - 1) / ramp_lanes, size[1], static_cast<std::size_t>(part.slices.count())},
+                  {1, 1, 1}, arguments);
+            }});
 }
 
 }  // namespace halocline

@@ -1,11 +1,9 @@
 // The ramp filter of a volume's slices as a symmetric positive definite operator, for preconditioning.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <array>
 
-#include "host/volume/volume.hpp"
-#include "scheduling/planning/program.hpp"
+#include "algorithms/expressions/recording.hpp"
 
 namespace halocline {
 
@@ -16,13 +14,14 @@ namespace halocline {
 /// slice depends on others. A voxel takes nx + ny / 2 multiplications.
 class RampFilter {
  public:
-  /// Adds its tables to the program. Throws InputError (`precondition`) unless the volume's slices lie across the
-  /// rotation axis, which is y.
-  RampFilter(Program& program, const Grid& volume);
+  /// Adds its tables to the program that is recorded. Throws InputError (`precondition`) unless the volume's slices lie
+  /// across the rotation axis, which is y.
+  explicit RampFilter(expressions::Recording& on);
   /// to = M from, of volumes of the program.
-  Step filter(const std::string& from, const std::string& to) const;
+  void filter(const expressions::Array& from, const expressions::Array& to) const;
 
  private:
+  expressions::Recording& on_;
   std::array<std::size_t, 3> size_;
   std::array<float, 2> scale_;  // 1 / h_i, 1 / h_j
 };

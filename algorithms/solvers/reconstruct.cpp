@@ -59,7 +59,7 @@ struct Work {
       forms.fdk->longest_local_rows = rows;
     }
     const RayOperator A(geometry, volume, stack, *parameters.projector, devices, forms);
-    Program result = method.program(A, subsets, parameters, given);
+    Program result = solver_program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
       if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);

@@ -1,34 +1,51 @@
-#include "algorithms/solvers/sirt.hpp"
-
-#include "algorithms/solvers/solver_steps.hpp"
+// SIRT, the simultaneous iterative reconstruction technique:
+//   x <- x + omega C^-1 A^T R^-1 (b - A x),  R = A 1, C = A^T 1, 0 where these are 0
+// (Gilbert 1972; Hansen, Jorgensen & Lionheart 2021, section 11.2). "gradient" is ||A^T R^-1 (b - A x)||, which is 0
+// where ||b - A x|| is least in the norm of R^-1.
+#include "algorithms/solvers/solver.hpp"
 
 namespace halocline {
+namespace {
 
-Program sirt(const RayOperator& A, const SirtParameters& parameters) {
-  using enum Domain;
-  check_iterations(parameters.iterations);
-  check_relaxation(parameters.relaxation);
-  check_bounds(parameters.bounds);
-  check_tolerance(parameters.tolerance);
-  Program program = A.program("sirt");
-  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::state),  // A^T R^-1 (b - A x)
-                    volume_array("1/C", Lifetime::state), projection_array("b", Lifetime::input),
-                    projection_array("r", Lifetime::iteration), projection_array("1/R", Lifetime::state)});
-  program.needs.iterations = parameters.iterations;
-  program.scalars = {{"residual", 0}};
-  declare_gradient(program);
-  const VectorSteps vectors(program);
-  program.first = {vectors.set(slices, 1, "u"), A.project("u", "1/R"),     vectors.reciprocal(views, "1/R"),
-                   vectors.set(views, 1, "r"),  A.backproject("r", "1/C"), vectors.reciprocal(slices, "1/C")};
-  if (parameters.from_start) append(program.first, gradient_at_zero(A, vectors, "1/R", "u", "r"));
-  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
-  append(program.first, {project_start(A, vectors, parameters.from_start, "r"), vectors.residual("b", "1/R", "r")});
-  append(program.first, first_gradient(A, vectors, parameters.from_start, "r", "u"));
-  program.each = {vectors.update(parameters.relaxation, "u", "1/C", "x", parameters.bounds), A.project("x", "r"),
-                  vectors.distance(views, "b", "r", keep_root("residual")), vectors.residual("b", "1/R", "r")};
-  append(program.each, gradient_step(A, vectors, "r", "u"));
-  end_at_gradient(program, parameters.tolerance);
-  return program;
+Program sirt(const ReconstructionProblem& problem) {
+  Solver s("sirt", problem);
+  NormalEquations equations(s);
+  const double omega = s.parameters.relaxation;
+  Array u = s.volume("u", Lifetime::state);  // A^T R^-1 (b - A x)
+  Array inverse_C = s.volume("1/C", Lifetime::state), inverse_R = s.projections("1/R", Lifetime::state);
+  s.first([&] {
+    u = 1;
+    inverse_R = s.A * u;
+    inverse_R = reciprocal(inverse_R);
+    inverse_C = adjoint(s.A) * constant(s.projections(), 1);
+    inverse_C = reciprocal(inverse_C);
+    equations.at_zero(u, inverse_R);
+    s.begin_image();
+    Array r = s.start_residual();
+    r *= inverse_R;
+    u = adjoint(s.A) * r;
+    equations.report(norm(u), true);
+  });
+  s.each([&] {
+    s.x = within(s.bounds, fma(omega * u, inverse_C, s.x));
+    Array r = s.A * s.x;
+    equations.residual = sqrt(squared_distance(s.b, r));
+    r = (s.b - r) * inverse_R;
+    u = adjoint(s.A) * r;
+    equations.report(norm(u));
+  });
+  return s.finish();
 }
+
+}  // namespace
+
+constinit const SolverMethod sirt_method{.name = "sirt",
+                                         .about = "simultaneous iterative reconstruction, robust and slow",
+                                         .passes = 100,
+                                         .start = true,
+                                         .bounds = true,
+                                         .relaxation = true,
+                                         .tolerance = true,
+                                         .program = sirt};
 
 }  // namespace halocline

@@ -1,142 +1,114 @@
-#include "algorithms/solvers/spdhg.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
-#include "algorithms/solvers/pass_order.hpp"
-#include "algorithms/solvers/penalised_steps.hpp"
-#include "algorithms/solvers/solver_steps.hpp"
+// SPDHG: penalised weighted least squares by stochastic primal-dual iterations (Chambolle, Ehrhardt, Richtarik &
+// Schonlieb 2018) with diagonal steps from the statistics (sigma = eta w, tau = 0.99 / (eta S max_s A_s^T W A_s 1), so
+// that the step condition holds for every eta). The total variation has a dual of its own, which takes a step with
+// every subset, from the extrapolated x. In pass k eta = max(0.05, 3 / (k + 4)), and every subset comes once, in an
+// order that is drawn from (seed, k). There is no parameter to choose.
+#include "algorithms/solvers/penalised.hpp"
 
 namespace halocline {
 namespace {
 
-using enum Domain;
 constexpr double safety = 0.99;  // of the step condition
-constexpr int refreshed = 10;    // passes after which z = A^T r is computed anew: float32 sums drift
+constexpr int refreshed = 10;    // passes after which z = A^T r is computed again: float32 sums drift
+constexpr int passes_to_look = 5;
 
 double eta_of(int pass) {
   return std::max(0.05, 3.0 / (pass + 4));
 }
 
-class Spdhg {
- public:
-  Spdhg(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
-        const SpdhgParameters& parameters)
-      : A_(A),
-        subsets_(subsets),
-        parameters_(parameters),
-        order_(std::make_shared<const PassOrder>(
-            subsets, parameters.passes,
-            [&](int pass) { return subsets.permutation(parameters.seed, static_cast<std::uint64_t>(pass)); })),
-        penalty_(A.volume(), penalty),
-        program_(declared()),
-        vectors_(program_, 4, 2),
-        steps_(A, vectors_, parameters.weighted),
-        certificate_(A, penalty_, vectors_, parameters.certificate,
-                     {"x", "z", "f", "ubar", "p", "r", "b", parameters.weighted ? "w" : ""}) {
-    penalty_.declare(program_);
-    certificate_.declare(program_);
-  }
+std::shared_ptr<const PassOrder> drawn_order(const ReconstructionProblem& problem) {
+  return std::make_shared<const PassOrder>(problem.subsets, problem.parameters.passes, [&](int pass) {
+    return problem.subsets.permutation(problem.parameters.seed, static_cast<std::uint64_t>(pass));
+  });
+}
 
-  Program program() {
-    begin();
-    iteration();
-    certificate_.end(program_, [this](const auto& due) { return look(due); });
-    return std::move(program_);
+// 1 where f holds the last subset's change of z; a look has added it and written over it, and z computed again has it.
+double carry(const PassOrder& order, const Scalars& known) {
+  const int pass = order.pass(known);
+  return order.begins_pass(known) && (pass % passes_to_look == 0 || pass % refreshed == 0) ? 0 : 1;
+}
+
+class Spdhg : public Penalised {
+ public:
+  explicit Spdhg(const ReconstructionProblem& problem) : Penalised("spdhg", problem, drawn_order(problem)) {}
+
+  Program made() {
+    first([this] { begin(); });
+    each([this] { iterate(); });
+    certificate_.end([this] { look(); });
+    return finish();
   }
 
  private:
-  Program declared() const {
-    Program program = A_.program("spdhg", subsets_.largest());
-    PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
-    declare(program, {{.name = "z", .lifetime = Lifetime::state, .halo_inout = true},  // A^T r, but for what is in f
-                      {.name = "f", .lifetime = Lifetime::state, .halo_inout = true},  // A_s^T of the change of r
-                      volume_array("ubar", Lifetime::iteration),
-                      projection_array("r", Lifetime::state)});
-    program.needs.iterations = parameters_.passes * subsets_.count();
-    return program;
-  }
-
-  // tau = 0.99 / (eta S max_s d_s), with d_s = A_s^T W A_s 1, and r = W (A x - b).
   void begin() {
-    auto& steps = program_.first;
-    steps = steps_.weighted_rows("f");
-    append(steps, steps_.largest_of_subsets(subsets_, "f"));
-    append(steps, steps_.invert(safety / (eta_of(0) * subsets_.count())));
-    append(steps, steps_.start(penalty_, parameters_.given_start));
-    append(steps, {A_.project("x", "r"), steps_.residual(1, "r")});
-    if (!parameters_.near_minimum) return;
-    steps.push_back(A_.backproject("r", "z"));
-    append(steps, certificate_.start_dual());
+    find_steps(safety / (eta_of(0) * subsets_.count()), f_);
+    begin_image();
+    r_ = A * x;
+    r_ = misfit(r_);
+    if (!given.near_minimum) return;
+    z_ = adjoint(A) * r_;
+    certificate_.start_dual();
   }
 
-  void iteration() {
+  void iterate() {
     const auto order = order_;
-    const auto over_subset = [&](Step step) {
-      step.views = [order](const Scalars& known) { return order->views(known); };
-      return step;
-    };
-    const auto when = [](auto due, Step step) {
-      step.due = due;
-      return step;
-    };
-    const int every = parameters_.certificate.every;
-    const auto begins_pass = [order](const Scalars& known) { return order->begins_pass(known); };
-    const auto refreshes = [order](const Scalars& known) {
-      return order->begins_pass(known) && order->pass(known) % refreshed == 0;
-    };
-    // 1 where f holds the last subset's change of z; a look has added it and written over it, and z computed anew has
-    // it
-    const auto carry = [order, refreshes, every](const Scalars& known) {
-      const bool looked = order->begins_pass(known) && order->pass(known) % every == 0;
-      return looked || refreshes(known) ? 0.0 : 1.0;
-    };
-    const auto subsets = [carry, count = subsets_.count()](const Scalars& known) { return carry(known) * count; };
-    const auto slower = [order](const Scalars& known) {
+    const Scalar slower = number([order](const Scalars& known) {
       const int pass = order->pass(known);
       return pass > 0 ? eta_of(pass - 1) / eta_of(pass) : 1.0;
-    };
-    const auto factor = [order](const Scalars& known) {
+    });
+    const Scalar factor = number([order](const Scalars& known) {
       const double eta = eta_of(order->pass(known));
       return eta / (1 + eta);
-    };
-    program_.each = {
-        when(begins_pass, vectors_.scale(slices, slower, "tau")),
-        when(refreshes, A_.backproject("r", "z")),
-        penalty_.prox_from("z", "f", "tau", "x", "ubar", carry, subsets),
-        over_subset(A_.project_fast("x", "p")),
-        over_subset(steps_.rays(factor)),
-        over_subset(A_.backproject("p", "f")),
-    };
-    append(program_.each, look([order, every](const Scalars& known) { return order->ends_every(every, known); }));
+    });
+    when([order](const Scalars& known) { return order->begins_pass(known); }, [&] { tau_ = slower * tau_; });
+    when([order](const Scalars& known) { return order->begins_pass(known) && order->pass(known) % refreshed == 0; },
+         [&] { z_ = adjoint(A) * r_; });
+    penalty_.prox_from(
+        z_, f_, tau_, x, u_bar_, [order](const Scalars& known) { return carry(*order, known); },
+        [order, count = subsets_.count()](const Scalars& known) { return carry(*order, known) * count; });
+    over_subset([&] {
+      p_ = fast_A * x;
+      p_ = w.empty() ? Array(factor * (p_ - b - r_)) : Array(factor * fma(w, p_ - b, -r_));
+      r_ += p_;
+      f_ = adjoint(A) * p_;
+    });
+    when([order](const Scalars& known) { return order->ends_every(passes_to_look, known); }, [&] { look(); });
   }
 
   // z gets what is in f, which a look writes over.
-  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) {
-    std::vector<Step> steps{vectors_.combine(slices, 1, "f", 1, "z")};
-    steps.back().due = due;
-    append(steps, certificate_.look(due));
-    return steps;
+  void look() {
+    z_ += f_;
+    certificate_.look();
   }
 
-  const RayOperator& A_;
-  const ViewSubsets& subsets_;
-  SpdhgParameters parameters_;
-  std::shared_ptr<const PassOrder> order_;
-  TvTerm penalty_;
-  Program program_;
-  VectorSteps vectors_;
-  PenalisedSteps steps_;
-  Certificate certificate_;
+  // z is A^T r, but for what is in f, A_s^T of the last change of r
+  Array z_ = volume("z", Lifetime::state, true), f_ = volume("f", Lifetime::state, true);
+  Array u_bar_ = volume("ubar", Lifetime::iteration), r_ = projections("r", Lifetime::state);
+  Certificate certificate_{*this, A, penalty_, certificate_parameters(), {x, z_, f_, u_bar_, p_, r_, b, w}};
 };
+
+// Half the views up to 30, beyond that a sixteenth up to 60, which keeps the work on the image below a quarter of the
+// projections'.
+int spdhg_subsets(int views) {
+  return std::clamp(views / 2, 1, std::clamp(views / 16, 30, 60));
+}
 
 }  // namespace
 
-Program spdhg(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
-              const SpdhgParameters& parameters) {
-  check_matched(A, "spdhg");
-  return Spdhg(A, subsets, penalty, parameters).program();
-}
+constinit const SolverMethod spdhg_method{
+    .name = "spdhg",
+    .about = "weighted least squares with total variation and bounds, to the minimum with a certificate",
+    .passes = 100,
+    .weights = true,
+    .start = true,
+    .bounds = true,
+    .penalty = true,
+    .seed = true,
+    .fast = true,
+    .subsets = true,
+    .default_subsets = spdhg_subsets,
+    .adjoint = true,
+    .gathered = "duals",
+    .program = [](const ReconstructionProblem& problem) { return Spdhg(problem).made(); }};
 
 }  // namespace halocline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "algorithms/denoisers/pdu_variant.hpp"
 
@@ -53,20 +54,17 @@ class TvTerm::Iteration : public PduVariant {
     arguments.insert(arguments.end(), {inout(x), out("u"), in("w")});
     push_descent(arguments, slab, with_next,
                  {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
-    slab.launch({tv_file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, with_next, arguments);
+    slab.launch({tv_file, "tv_term_prox", unweighted_options()}, with_next, arguments);
     dual(slab, whole_steps, core);
   }
 
-  // With the step `tau`, times that of the voxel where `steps` names a volume.
   void descend(Slab& slab, Range slices, const std::string& z, const std::string& u, const std::string& ubar,
-               double tau, const std::string& steps, double maximum) const {
+               double tau, double maximum) const {
     Arguments arguments{in(z)};
     push_duals(arguments);
     arguments.insert(arguments.end(), {inout(u), out(ubar)});
-    if (!steps.empty()) arguments.emplace_back(in(steps));
     push_descent(arguments, slab, slices, {number(tau), 0, 0, 0, number(maximum)});
-    slab.launch({tv_file, "tv_term_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
-                arguments);
+    slab.launch({tv_file, "tv_term_descend", unweighted_options()}, slices, arguments);
   }
 
   void ascend(Slab& slab, Range slices, const std::string& ubar, double step) const {
@@ -85,11 +83,10 @@ class TvTerm::Iteration : public PduVariant {
     const Range core = slab.interior();
     const double tau = polish_step * (maximum - parameters_.regulariser.minimum) *
                        coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;
-    descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, tau, "", maximum);
+    descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, tau, maximum);
     ascend(slab, core, ubar, norm2_ > 0 ? 1 / (tau * norm2_) : 0);
   }
 
-  double norm2() const { return norm2_; }
   // Slices above its own that descend() and ascend() read: those of the projection P read one more of the reference.
   int slices_above() const { return parameters_.regulariser.guided ? 2 : 1; }
 
@@ -134,135 +131,114 @@ class TvTerm::Iteration : public PduVariant {
   SliceSums sums_of_certificate_;
 };
 
-TvTerm::TvTerm(const Grid& volume, const TvParameters& parameters)
-    : parameters_(parameters), iteration_(std::make_shared<Iteration>(method_parameters(volume, parameters))) {}
+namespace {
 
-void TvTerm::declare(Program& program) const {
-  auto& needs = program.needs;
-  for (const char* q : duals) needs.arrays.push_back({.name = q, .lifetime = Lifetime::state, .halo_inout = true});
-  for (const char* q : polished)
-    needs.arrays.push_back({.name = q, .lifetime = Lifetime::iteration, .halo_inout = true});
-  if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
-  needs.halo_low = std::max(needs.halo_low, 1);
-  needs.halo_high = std::max(needs.halo_high, iteration_->slices_above());
+TvParameters with_minimum(TvParameters parameters) {
+  parameters.regulariser.minimum = TvTerm::minimum_of(parameters.regulariser);
+  return parameters;
+}
+
+}  // namespace
+
+TvTerm::TvTerm(expressions::Recording& on, const TvParameters& parameters)
+    : parameters_(with_minimum(parameters)),
+      iteration_(std::make_shared<Iteration>(method_parameters(on.volumes().grid(), parameters_))),
+      on_(on) {
+  for (std::size_t n = 0; n < q_.size(); ++n) q_[n] = on.volume(duals[n], Lifetime::state, true);
+  for (std::size_t n = 0; n < q_.size(); ++n) polished_[n] = on.volume(polished[n], Lifetime::iteration, true);
+  auto& needs = on.program().needs;
+  if (parameters_.regulariser.guided) on.volume("reference", Lifetime::input);
   for (const char* kernel : {"pdu_variant_dual", "tv_term_prox", "tv_term_certificate"})
     needs.kernels.emplace_back(kernel);
 }
 
-Step TvTerm::start() const {
-  Step step{.name = "tv_start", .arrays = {out("qx"), out("qy"), out("qz")}};
-  step.work = [](Slab& slab, const WorkRange& part, const Scalars&) {
-    for (const char* q : duals) slab.fill(q, 0, part.slices);
-  };
+double TvTerm::minimum_of(const Regulariser& regulariser) {
+  return std::isfinite(regulariser.minimum) ? regulariser.minimum : 0;
+}
+
+void TvTerm::start() {
+  for (Array& q : q_) q = 0;
+}
+
+void TvTerm::copy_dual() {
+  for (std::size_t n = 0; n < q_.size(); ++n) polished_[n] = q_[n];
+}
+
+void TvTerm::keep_polished() const {
+  for (const char* q : polished)
+    for (ArrayNeed& need : on_.program().needs.arrays)
+      if (need.name == q) need.lifetime = Lifetime::state;
+}
+
+Step TvTerm::step_of(const char* name, std::vector<ArrayAccess> arrays, const std::array<Array, 3>& q,
+                     Access access) const {
+  Step step{.name = name, .arrays = std::move(arrays), .halo_low = 1, .halo_high = 1};
+  for (std::size_t n = 0; n < q.size(); ++n) {
+    step.arrays.push_back({name_of(q[n]), access});
+    step.names.emplace(duals[n], name_of(q[n]));
+  }
+  if (parameters_.regulariser.guided) step.arrays.push_back(in("reference"));
   return step;
 }
 
-std::vector<ArrayAccess> TvTerm::with(std::span<const char* const> q, std::vector<ArrayAccess> arrays,
-                                      Access access) const {
-  for (const char* each : q) arrays.push_back({each, access});
-  if (parameters_.regulariser.guided) arrays.push_back(in("reference"));
-  return arrays;
-}
-
-std::vector<ArrayAccess> TvTerm::with_duals(std::vector<ArrayAccess> arrays, Access access) const {
-  return with(duals, std::move(arrays), access);
-}
-
-Step TvTerm::of_certificate(const char* name, std::vector<ArrayAccess> arrays, Access access) const {
-  Step step{.name = name, .arrays = with(polished, std::move(arrays), access), .halo_low = 1, .halo_high = 1};
-  step.names = polished_duals();
-  return step;
-}
-
-std::map<std::string, std::string> TvTerm::polished_duals() const {
-  std::map<std::string, std::string> copies;
-  for (std::size_t n = 0; n < duals.size(); ++n) copies.emplace(duals[n], polished[n]);
-  return copies;
-}
-
-Step TvTerm::prox(const std::string& f, const std::string& tau, const std::string& x) const {
-  Step step{.name = "tv_prox",
-            .arrays = with_duals({in(f), in(tau), inout(x)}, Access::inout),
-            .names = {{"f", f}, {"w", tau}, {"u", x}},
-            .halo_low = 1,
-            .halo_high = 1};
+void TvTerm::prox(const Array& f, const Array& tau, const Array& x) const {
+  Step step = step_of("tv_prox", {in(name_of(f)), in(name_of(tau)), inout(name_of(x))}, q_, Access::inout);
+  step.names.insert({{"f", name_of(f)}, {"w", name_of(tau)}, {"u", name_of(x)}});
   step.work = [iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) { iteration->step(slab); };
-  return step;
+  on_.step(std::move(step));
 }
 
-Step TvTerm::prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
-                       const std::string& ubar, Value carry, Value more) const {
-  Step step{.name = "tv_prox",
-            .arrays = with_duals({inout(z), in(pending), in(tau), inout(x), out(ubar)}, Access::inout),
-            .names = {{"w", tau}, {"u", ubar}},
-            .halo_low = 1,
-            .halo_high = iteration_->slices_above()};
-  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+void TvTerm::prox_from(const Array& z, const Array& pending, const Array& tau, const Array& x, const Array& ubar,
+                       Value carry, Value more) const {
+  Step step = step_of(
+      "tv_prox", {inout(name_of(z)), in(name_of(pending)), in(name_of(tau)), inout(name_of(x)), out(name_of(ubar))}, q_,
+      Access::inout);
+  step.names.insert({{"w", name_of(tau)}, {"u", name_of(ubar)}});
+  step.halo_high = iteration_->slices_above();
+  step.work = [iteration = iteration_, z = name_of(z), pending = name_of(pending), x = name_of(x), carry, more](
+                  Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->step_from(slab, z, pending, x, carry(scalars), more(scalars));
   };
-  return step;
+  on_.step(std::move(step));
 }
 
-Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
-  Step step = of_certificate("tv_polish", {in(z), inout(u), out(ubar)}, Access::inout);
+void TvTerm::improve_dual(const char* name, const std::array<Array, 3>& q, const Array& z, const Array& u,
+                          const Array& ubar, Value maximum) const {
+  Step step = step_of(name, {in(name_of(z)), inout(name_of(u)), out(name_of(ubar))}, q, Access::inout);
   step.halo_high = iteration_->slices_above();
-  step.work = polishing(z, u, ubar, maximum);
-  return step;
-}
-
-Step TvTerm::improve(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
-  Step step{.name = "tv_improve",
-            .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
-            .halo_low = 1,
-            .halo_high = iteration_->slices_above()};
-  step.work = polishing(z, u, ubar, maximum);
-  return step;
-}
-
-std::function<void(Slab&, const WorkRange&, const Scalars&)> TvTerm::polishing(const std::string& z,
-                                                                               const std::string& u,
-                                                                               const std::string& ubar,
-                                                                               Value maximum) const {
-  return [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+  step.work = [iteration = iteration_, z = name_of(z), u = name_of(u), ubar = name_of(ubar), maximum](
+                  Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->polish(slab, z, u, ubar, maximum(scalars));
   };
+  on_.step(std::move(step));
 }
 
-Step TvTerm::primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,
-                         Value dual_step) const {
-  Step step{.name = "tv_primal_dual",
-            .arrays = with_duals({in(z), in(steps), inout(u), out(ubar)}, Access::inout),
-            .halo_low = 1,
-            .halo_high = iteration_->slices_above()};
-  step.work = [=, iteration = iteration_, most = maximum()](Slab& slab, const WorkRange&, const Scalars& scalars) {
-    const Range core = slab.interior();
-    iteration->descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, 1, steps, most);
-    iteration->ascend(slab, core, ubar, dual_step(scalars));
-  };
-  return step;
+void TvTerm::polish(const Array& z, const Array& u, const Array& ubar, Value maximum) const {
+  improve_dual("tv_polish", polished_, z, u, ubar, std::move(maximum));
 }
 
-double TvTerm::gradient_norm2() const {
-  return iteration_->norm2();
+void TvTerm::improve(const Array& z, const Array& u, const Array& ubar, Value maximum) const {
+  improve_dual("tv_improve", q_, z, u, ubar, std::move(maximum));
 }
 
-Step TvTerm::certificate(const std::string& x, const std::string& z,
-                         std::function<void(std::span<const double>, Scalars&)> told) const {
-  Step step = of_certificate("tv_certificate", {in(x), in(z)}, Access::in);
-  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) {
+void TvTerm::certificate(const Array& x, const Array& z,
+                         std::function<void(std::span<const double>, Scalars&)> receives) const {
+  Step step = step_of("tv_certificate", {in(name_of(x)), in(name_of(z))}, polished_, Access::in);
+  step.work = [iteration = iteration_, x = name_of(x), z = name_of(z)](Slab& slab, const WorkRange&, const Scalars&) {
     iteration->certificate(slab, x, z);
   };
-  step.reduced = std::move(told);
+  step.reduced = std::move(receives);
   step.sums = 4;
-  return step;
+  on_.step(std::move(step));
 }
 
-Step TvTerm::gap_map(const std::string& x, const std::string& z, const std::string& map, Value maximum) const {
-  Step step = of_certificate("tv_gap_map", {in(x), in(z), out(map)}, Access::in);
-  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+void TvTerm::gap_map(const Array& x, const Array& z, const Array& map, Value maximum) const {
+  Step step = step_of("tv_gap_map", {in(name_of(x)), in(name_of(z)), out(name_of(map))}, polished_, Access::in);
+  step.work = [iteration = iteration_, x = name_of(x), z = name_of(z), map = name_of(map), maximum](
+                  Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->gap_map(slab, x, z, map, maximum(scalars));
   };
-  return step;
+  on_.step(std::move(step));
 }
 
 }  // namespace halocline

@@ -2,13 +2,14 @@
 // operator, and its part of the duality gap.
 #pragma once
 
-#include <map>
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "algorithms/denoisers/regulariser.hpp"
+#include "algorithms/expressions/recording.hpp"
 #include "algorithms/support/slice_sums.hpp"
 #include "scheduling/planning/program.hpp"
 
@@ -24,56 +25,56 @@ struct TvParameters {
 class TvTerm {
  public:
   using Value = std::function<double(const Scalars&)>;
+  using Array = expressions::Array;
 
-  TvTerm(const Grid& volume, const TvParameters& parameters);
+  /// Adds the dual volumes "qx", "qy", "qz" (|q| <= lambda) to the program that is recorded, those of its certificate,
+  /// with a guided regulariser the input "reference", and room for halos. What it does is recorded there.
+  TvTerm(expressions::Recording& on, const TvParameters& parameters);
 
-  /// Adds the dual volumes "qx", "qy", "qz" (|q| <= lambda) to the program, with a guided regulariser the input
-  /// "reference", and room for halos. Needs the sums of a program with at least 4 components (SliceSums).
-  void declare(Program& program) const;
+  /// The bound of a penalty's voxels: 0 where none is given.
+  static double minimum_of(const Regulariser& regulariser);
+
   /// q = 0.
-  Step start() const;
+  void start();
   /// One dual and one primal iteration of S-PDU (spdu.hpp) towards
   ///   argmin_x sum (x_i - f_i)^2 / (2 tau_i) + lambda TV(x),
-  /// from the x and q that it finds; `f`, `tau`, `x` are volumes of the program. Where tau > 0 enough such steps give
-  /// the minimiser; solvers that call it with a slowly changing f need one (q is kept).
-  Step prox(const std::string& f, const std::string& tau, const std::string& x) const;
+  /// from the x and q that it finds. Where tau > 0 enough such steps give the minimiser; solvers that call it with a
+  /// slowly changing f need one (q is kept).
+  void prox(const Array& f, const Array& tau, const Array& x) const;
   /// z gets carry pending; then x = cut(x + tau (div q - z - more pending)), ubar = 2 x - x before, and a dual
   /// iteration of S-PDU from ubar: the step of x and q in primal-dual solvers whose data term has its own dual (Condat
   /// 2013, algorithm 3.1). Without the extrapolation the objective grows again after many steps where lambda is large.
-  Step prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
-                 const std::string& ubar, Value carry, Value more) const;
-  /// The names of q and of the volumes that are a certificate's own q.
-  std::map<std::string, std::string> polished_duals() const;
+  void prox_from(const Array& z, const Array& pending, const Array& tau, const Array& x, const Array& ubar, Value carry,
+                 Value more) const;
+  /// The certificate's own q becomes q.
+  void copy_dual();
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves the certificate's q for the data term's gradient z.
-  Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
+  void polish(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
   /// The same of the solver's own q.
-  Step improve(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
-  /// A primal-dual iteration for <z, u> + lambda TV(u) with a primal step for each voxel: u = cut(u + step (div q -
-  /// z)), ubar = 2 u - u before, q = Proj(q + dual_step D ubar).
-  Step primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,
-                   Value dual_step) const;
-  /// ||D||^2, in 1/mm^2.
-  double gradient_norm2() const;
-  /// Told the sums of cl/tv_term.cl's tv_term_certificate for x, the data term's gradient z and the certificate's q.
-  Step certificate(const std::string& x, const std::string& z,
-                   std::function<void(std::span<const double>, Scalars&)> told) const;
+  void improve(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
+  /// Receives the sums of cl/tv_term.cl's tv_term_certificate for x, the data term's gradient z and the certificate's
+  /// q.
+  void certificate(const Array& x, const Array& z,
+                   std::function<void(std::span<const double>, Scalars&)> receives) const;
   /// map = the part of each voxel in the gap over values up to `maximum`.
-  Step gap_map(const std::string& x, const std::string& z, const std::string& map, Value maximum) const;
+  void gap_map(const Array& x, const Array& z, const Array& map, Value maximum) const;
+  /// The certificate's q lives to the end of the program.
+  void keep_polished() const;
   double lambda() const { return parameters_.lambda; }
   double minimum() const { return parameters_.regulariser.minimum; }
   double maximum() const { return parameters_.regulariser.maximum; }
 
  private:
   class Iteration;
-  std::function<void(Slab&, const WorkRange&, const Scalars&)> polishing(const std::string& z, const std::string& u,
-                                                                         const std::string& ubar, Value maximum) const;
-  std::vector<ArrayAccess> with(std::span<const char* const> q, std::vector<ArrayAccess> arrays, Access access) const;
-  std::vector<ArrayAccess> with_duals(std::vector<ArrayAccess> arrays, Access duals) const;
-  Step of_certificate(const char* name, std::vector<ArrayAccess> arrays, Access duals) const;
+  void improve_dual(const char* name, const std::array<Array, 3>& q, const Array& z, const Array& u, const Array& ubar,
+                    Value maximum) const;
+  Step step_of(const char* name, std::vector<ArrayAccess> arrays, const std::array<Array, 3>& q, Access access) const;
 
   TvParameters parameters_;
   std::shared_ptr<const Iteration> iteration_;
+  expressions::Recording& on_;
+  std::array<Array, 3> q_, polished_;
 };
 
 }  // namespace halocline

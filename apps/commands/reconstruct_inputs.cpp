@@ -69,8 +69,8 @@ void warn_of(const Volume& projections, const Geometry& geometry, const Reconstr
         "the object of {} reaches over the detector's edge: what lies outside the volume becomes a bright rim. "
         "--pad-volume MM reconstructs it, too; take --method spdhg with it",
         name);
-  else if (!found.truncated.empty() && (method == "sirt" || method == "os-sart" || method == "sart" ||
-                                        method == "landweber" || method == "cgls" || method == "lsqr"))
+  else if (!found.truncated.empty() &&
+           (method == "sirt" || method == "os-sart" || method == "sart" || method == "cgls" || method == "lsqr"))
     spdlog::warn(
         "the object of {} reaches over the detector's edge: --method {} brings what only part of the views see to its "
         "values so slowly that the volume is about 10 % low after the usual passes; take --method spdhg",

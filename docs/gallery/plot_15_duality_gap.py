@@ -25,12 +25,12 @@ _, info = hc.denoise(volume, grid, alpha="1.5/sigma", gap=1e-5, iterations=1000,
 info.plot(axes[0])
 axes[0].set_title("PDU")
 
-for method in ("pdhg", "fista", "spdhg"):
+for method in ("os-fista", "fista", "spdhg"):
     _, info = hc.reconstruct(projections, geometry, grid, method=method, photons=10000, lambda_=60, gap=1e-3, iterations=40,
                              return_info=True)
     info.plot(axes[1])
     print(f"{method}: gap {info.relative_gap:.1e}, stopped by {info.stopped_by}")
-axes[1].legend(("PDHG", "FISTA", "SPDHG"))
+axes[1].legend(("OS-FISTA", "FISTA", "SPDHG"))
 axes[1].set_title("reconstruction, the same minimum")
 
 # The value of the result and the bound below it, of the last run.

@@ -219,8 +219,8 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
                 return_info: bool = False, progress: Progress = None, **options: Unpack[ReconstructOptions]) -> Any:
     """Iterative reconstruction of line integrals (view, row, column), in 1/mm.
 
-    method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, pdhg, cgls, lsqr, sirt, sart,
-    os-sart, landweber, gradient, nesterov, mlem, osem, ml-tr, ba-gmres, asd-pocs, fdk. Raises as fdk() does.
+    method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, cgls, lsqr, sirt, sart,
+    os-sart, nesterov, mlem, osem, ba-gmres, asd-pocs, fdk. Raises as fdk() does.
     """
     call = Call("reconstruct")
     call.method(method, "spdhg")

@@ -371,7 +371,7 @@ def test_files_larger_than_memory_are_named(tmp_path, volume, grid):
 def test_volumes_beside_projections_lie_where_the_result_does(projections, geometry, grid, volume):
     placed = hc.Image(volume, geometry.grid_of(grid))
     for call in (lambda reference: hc.fdk(projections, geometry, grid, denoise="pdu", alpha=300, iterations=3, gap=0, reference=reference),
-                 lambda reference: hc.reconstruct(projections, geometry, grid, method="pdhg", iterations=3, lambda_=0.1, gap=0,
+                 lambda reference: hc.reconstruct(projections, geometry, grid, method="fista", iterations=3, lambda_=0.1, gap=0,
                                                   reference=reference)):
         assert np.array_equal(call(volume), call(placed))
     with pytest.raises(hc.InputError, match="init= is"):

@@ -169,15 +169,14 @@ std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const RaySubsets
   for (int pass = 0; pass < parameters.passes; ++pass, beta *= parameters.relaxation_factor) {
     const Vector before = at.x;
     at.x = os_sart(at, subsets, 1, beta, parameters.bounds);
-    const double moved = norm(minus(at.x, before)), distance = at.residual(at.x);
+    const double moved = norm(minus(at.x, before));
     if (pass == 0) step = parameters.descent_length * moved;
     Vector x = at.x;
     for (int n = 0; n < parameters.descent_steps; ++n) {
       const Vector g = smoothed_variation_gradient({grid.size, grid.spacing}, x, epsilon);
       x = plus(x, -step / norm(g), g);
     }
-    if (norm(minus(x, at.x)) > parameters.largest_ratio * moved && distance > parameters.data_distance)
-      step *= parameters.descent_factor;
+    if (norm(minus(x, at.x)) > parameters.largest_ratio * moved) step *= parameters.descent_factor;
     at.x = x;
   }
   return {at.x, step};
@@ -208,22 +207,6 @@ std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const RayMatrix&
     x = plus(x, part, basis[n]);
   }
   return {x, norm(rest)};
-}
-
-Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds) {
-  const RayMatrix& A = problem.A;
-  const Vector lengths = A.row_sums();
-  Vector x = clamped(problem.x, bounds);
-  for (int k = 0; k < iterations; ++k) {
-    Vector expected = A.times(x), measured = problem.b;
-    for (std::size_t n = 0; n < expected.size(); ++n) {
-      expected[n] = problem.w[n] * std::exp(-expected[n]);
-      measured[n] = problem.w[n] * std::exp(-measured[n]);
-    }
-    const Vector u = A.transposed_times(minus(expected, measured)), d = A.transposed_times(product(lengths, expected));
-    x = clamped(plus(x, relaxation, product(inverse(d), u)), bounds);
-  }
-  return x;
 }
 
 double kullback_leibler(const Vector& b, const Vector& y) {

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/solvers/asd_pocs.hpp"
-#include "algorithms/solvers/vector_steps.hpp"
+#include "algorithms/solvers/solver.hpp"
 #include "tests/reference/ray_matrix.hpp"
 
 namespace halocline::reference {
@@ -60,15 +59,21 @@ Vector os_sart(const LeastSquares& problem, const RaySubsets& subsets, int passe
 /// & Larkin 1994). Voxels that no ray of a subset meets stay.
 Vector osem(const LeastSquares& problem, const RaySubsets& subsets, int passes, const Look& look = {});
 
+/// Of algorithms/solvers/asd_pocs.cpp, with its values.
+struct AsdPocsParameters {
+  int passes = 50;
+  double relaxation = 1, relaxation_factor = 0.995;
+  int descent_steps = 20;
+  double descent_length = 0.01, descent_factor = 0.95, largest_ratio = 0.95;
+  Bounds bounds = {};
+};
+
 /// x, and the length of the descent's steps in the end.
 std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const RaySubsets& subsets, const Grid& grid,
                                    const AsdPocsParameters& parameters);
 
 /// BA-GMRES with the transposed of `B` for the back-projection: x, and ||B^T (b - A x)||.
 std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const RayMatrix& B, int iterations);
-
-/// w: counts without an object.
-Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds);
 
 /// sum b log(b / y) - b + y over y > 0.
 double kullback_leibler(const Vector& b, const Vector& y);

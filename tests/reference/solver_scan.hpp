@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/solvers/methods.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -67,6 +68,12 @@ inline RunResult run(const Scan& scan, const std::function<Program(const RayOper
     if (need.name == "w") inputs.emplace("w", &scan.w);
   if (!program.given.empty()) inputs.emplace("x", &scan.x);
   return run_program(program, inputs, scan.scene.grid, devices, options);
+}
+
+/// The program of a method on the scan's subsets.
+inline std::function<Program(const RayOperator&)> solver(const Scan& scan, const ReconstructionParameters& parameters,
+                                                         const GivenInputs& given = {}) {
+  return [=, &scan](const RayOperator& A) { return solver_program(A, scan.subsets, parameters, given); };
 }
 
 /// ||found - expected|| / ||expected||.

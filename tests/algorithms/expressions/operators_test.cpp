@@ -11,7 +11,7 @@
 
 #include "algorithms/expressions/kernel.hpp"
 #include "algorithms/expressions/stacked_operator.hpp"
-#include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/methods.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "host/system/error.hpp"
@@ -288,7 +288,7 @@ TEST(Kernels, NameTheArgumentThatDoesNotFit) {
   EXPECT_THAT(error_with("__global const float* x, float y, Extent extent", {}), HasSubstr("\"__global float* y\""));
 }
 
-// Conjugate gradients for min ||A x - b||, as cgls() of algorithms/solvers.
+// Conjugate gradients for min ||A x - b||, as the method cgls of algorithms/solvers.
 Array cgls(const LinearOperator& A, const Array& b, int iterations, std::vector<double>& residuals) {
   Array x = zeros(A.domain()), r = copy(b), s = adjoint(A) * r, p = copy(s);
   Scalar gamma = dot(s, s);
@@ -324,7 +324,8 @@ TEST(Solvers, WrittenAsFormulasAreThoseOfPrograms) {
   }
   for (int iterations = 1; iterations <= 8; ++iterations) {
     const RayOperator A(each.geometry, each.grid, each.projections, Projector::joseph, device_models(device()));
-    const Program program = halocline::cgls(A, {.iterations = iterations});
+    const ViewSubsets all(static_cast<int>(each.projections.size[2]), 1);
+    const Program program = solver_program(A, all, {.method = "cgls", .passes = iterations}, {});
     const RunResult result = run_program(program, {{"b", &b}}, each.grid, device());
     EXPECT_NEAR(first[static_cast<std::size_t>(iterations) - 1], result.scalars.at("residual"), 1e-6 * norm_of(b));
   }

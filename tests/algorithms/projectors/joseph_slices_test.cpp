@@ -9,7 +9,8 @@
 
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/solvers/landweber.hpp"
+#include "algorithms/solvers/methods.hpp"
+#include "algorithms/solvers/ray_operator.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -219,10 +220,9 @@ TEST(SlicesInnermost, AreTheSameInPrograms) {
     SCOPED_TRACE(scene.name);
     const Volume stack = reference::random_volume(scene.projections, 3);
     const auto solved = [&](const DeviceModel& model, const RunOptions& options) {
-      LandweberParameters parameters;
-      parameters.iterations = 3;
-      const Program program = landweber(
-          RayOperator(scene.geometry, scene.grid, scene.projections, Projector::joseph, {&model, 1}), parameters);
+      const RayOperator A(scene.geometry, scene.grid, scene.projections, Projector::joseph, {&model, 1});
+      const ViewSubsets all(static_cast<int>(scene.projections.size[2]), 1);
+      const Program program = solver_program(A, all, {.method = "sirt", .passes = 3}, {});
       const auto& kernels = program.needs.kernels;
       EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_slices_project"), &model == &tuned ? 1 : 0);
       // of rows between slices the other adjoint is faster

@@ -1,14 +1,9 @@
-// labels: device slab error
+// labels: device slab
 // ASD-POCS against double precision, one slab against many, and what it is for.
-#include "algorithms/solvers/asd_pocs.hpp"
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "algorithms/solvers/os_sart.hpp"
-#include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
@@ -16,19 +11,21 @@
 namespace halocline::asd_pocs_test {
 namespace {
 
+using reference::AsdPocsParameters;
 using reference::device;
 using reference::difference;
 using reference::minus;
 using reference::norm;
 using reference::run;
 using reference::Scan;
+using reference::solver;
 using reference::Vector;
 using reference::vector_of;
 
-RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const std::vector<Device>& devices = device(),
-                   const RunOptions& options = {}) {
-  return run(
-      scan, [&](const RayOperator& A) { return asd_pocs(A, scan.subsets, parameters); }, devices, options);
+RunResult found_by(const Scan& scan, const std::string& method, int passes, bool from_start = false,
+                   const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  const ReconstructionParameters parameters{.method = method, .passes = passes, .relaxation = 0.9};
+  return run(scan, solver(scan, parameters, {.start = from_start}), devices, options);
 }
 
 class AsdPocsScenes : public testing::TestWithParam<reference::Scene> {};
@@ -48,20 +45,13 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
     const Scan scan(GetParam(), subsets);
     for (const bool from_start : {false, true}) {
       SCOPED_TRACE(testing::Message() << subsets << " subsets, start " << from_start);
-      const AsdPocsParameters parameters{.passes = 3,
-                                         .relaxation = 0.9,
-                                         .relaxation_factor = 0.8,
-                                         .descent_steps = 5,
-                                         .descent_length = 0.1,
-                                         .descent_factor = 0.7,
-                                         .largest_ratio = 0.5,
-                                         .from_start = from_start};
+      const AsdPocsParameters parameters{.passes = 3, .relaxation = 0.9};
       const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
       const auto [expected, step] = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters);
       // From 0 neighbouring voxels can become so alike that the direction of their difference is rounding.
       if (sensitivity(scan, problem, parameters, expected) > 1e-6) continue;
       ++compared;
-      const auto found = found_by(scan, parameters);
+      const auto found = found_by(scan, "asd-pocs", 3, from_start);
       EXPECT_LT(difference(found.output, expected), 1e-4);
       EXPECT_NEAR(found.scalars.at("step"), step, 1e-4 * step);
       EXPECT_NEAR(found.scalars.at("residual"), problem.residual(expected), 2e-4 * problem.residual(expected));
@@ -70,15 +60,15 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
   EXPECT_GE(compared, 2);
 }
 
-SplitRun any_split(const Scan& scan, const AsdPocsParameters& parameters) {
-  return [=, &scan](const auto& devices, const auto& options) { return found_by(scan, parameters, devices, options); };
+SplitRun any_split(const Scan& scan, int passes) {
+  return [=, &scan](const auto& devices, const auto& options) {
+    return found_by(scan, "asd-pocs", passes, false, devices, options);
+  };
 }
 
 TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const Scan scan(GetParam(), 4);
-  for (const double data_distance : {0.0, 5.0})
-    expect_same_bits(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = data_distance}),
-                     scan.scene.grid.size[2]);
+  expect_same_bits(any_split(scan, 2), scan.scene.grid.size[2]);
 }
 
 INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes,
@@ -95,9 +85,7 @@ TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
   Scan scan(scene, 12);
   const Vector b = scan.A.times(vector_of(truth));
   std::copy(b.begin(), b.end(), scan.b.voxels.begin());
-  const auto plain = run(
-      scan, [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 50, .bounds = {.minimum = 0}}); });
-  const auto smooth = found_by(scan, {.passes = 50});
+  const auto plain = found_by(scan, "os-sart", 50), smooth = found_by(scan, "asd-pocs", 50);
   const auto error = [&](const RunResult& result) { return norm(minus(vector_of(result.output), vector_of(truth))); };
   const auto variation = [&](const Volume& volume) {
     return reference::total_variation({scene.grid.size, scene.grid.spacing}, vector_of(volume));
@@ -107,42 +95,9 @@ TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
   EXPECT_NEAR(variation(smooth.output), variation(truth), 0.05 * variation(truth));
 }
 
-TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
-  const Scan scan(reference::scene_named("cone_tilted"), 4);
-  const AsdPocsParameters parameters{.passes = 6, .descent_steps = 10, .descent_length = 1, .largest_ratio = 0.1};
-  auto lenient = parameters;
-  lenient.data_distance = 1e6;
-  const double first = 0.1, shortened = found_by(scan, parameters).scalars.at("step"),
-               kept = found_by(scan, lenient).scalars.at("step");
-  EXPECT_LT(shortened, kept);
-  EXPECT_GT(kept, first * shortened);
-}
-
 TEST(AsdPocs, GoesOnFromEveryState) {
   const Scan scan(reference::scene_named("cone_tilted"), 4);
-  expect_same_bits_resumed(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = 5}), 7);
-}
-
-TEST(AsdPocs, NamesTheParameter) {
-  const Scan scan(reference::scene_named("cone_tilted"), 4);
-  const auto message = [&](const AsdPocsParameters& parameters) -> std::string {
-    try {
-      found_by(scan, parameters);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return {};
-  };
-  using testing::HasSubstr;
-  EXPECT_THAT(message({.passes = 0}), HasSubstr("`passes` is 0; expected at least 1"));
-  EXPECT_THAT(message({.relaxation = 2}), HasSubstr("`relaxation` is 2"));
-  EXPECT_THAT(message({.relaxation_factor = 1.1}),
-              HasSubstr("relaxation_factor is 1.1; expected a number above 0, at most 1"));
-  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("descent_steps is 0"));
-  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("descent_length is 0"));
-  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("descent_factor is 2"));
-  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("largest_ratio is -1"));
-  EXPECT_THAT(message({.data_distance = -1}), HasSubstr("data_distance is -1; expected 0 or more"));
+  expect_same_bits_resumed(any_split(scan, 2), 7);
 }
 
 }  // namespace

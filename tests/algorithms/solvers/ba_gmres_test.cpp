@@ -1,7 +1,5 @@
 // labels: device slab error
 // BA-GMRES with and without the exact adjoint, against double precision; one slab against many.
-#include "algorithms/solvers/ba_gmres.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,10 +16,17 @@ using reference::device;
 using reference::difference;
 using reference::Scan;
 
-RunResult found_by(const Scan& scan, const BaGmresParameters& parameters, const std::vector<Device>& devices = device(),
+struct Asked {
+  int passes = 0;
+  double tolerance = 0;
+  bool from_start = false;
+};
+
+RunResult found_by(const Scan& scan, const Asked& asked, const std::vector<Device>& devices = device(),
                    const RunOptions& options = {}, Projector backprojector = Projector::distance_driven) {
-  return reference::run(
-      scan, [&](const RayOperator& A) { return ba_gmres(A, parameters); }, devices, options, backprojector);
+  const ReconstructionParameters parameters{.method = "ba-gmres", .passes = asked.passes, .tolerance = asked.tolerance};
+  return reference::run(scan, reference::solver(scan, parameters, {.start = asked.from_start}), devices, options,
+                        backprojector);
 }
 
 class BaGmresScenes : public testing::TestWithParam<reference::Scene> {};
@@ -37,7 +42,7 @@ TEST_P(BaGmresScenes, MatchDoublePrecision) {
         const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
         const auto [expected, gradient] = reference::ba_gmres(problem, B, iterations);
         const auto found =
-            found_by(scan, {.iterations = iterations, .from_start = from_start}, device(), {}, backprojector);
+            found_by(scan, {.passes = iterations, .from_start = from_start}, device(), {}, backprojector);
         EXPECT_LT(difference(found.output, expected), 2e-4);
         EXPECT_NEAR(found.scalars.at("gradient"), gradient, 1e-3 * gradient);
         EXPECT_NEAR(found.scalars.at("residual"), problem.residual(expected), 1e-4 * problem.residual(expected));
@@ -47,13 +52,13 @@ TEST_P(BaGmresScenes, MatchDoublePrecision) {
   }
 }
 
-SplitRun any_split(const Scan& scan, const BaGmresParameters& parameters) {
+SplitRun any_split(const Scan& scan, const Asked& parameters) {
   return [=, &scan](const auto& devices, const auto& options) { return found_by(scan, parameters, devices, options); };
 }
 
 TEST_P(BaGmresScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const Scan scan(GetParam(), 1);
-  expect_same_bits(any_split(scan, {.iterations = 3}), scan.scene.grid.size[2]);
+  expect_same_bits(any_split(scan, {.passes = 3}), scan.scene.grid.size[2]);
 }
 
 INSTANTIATE_TEST_SUITE_P(, BaGmresScenes,
@@ -62,26 +67,26 @@ INSTANTIATE_TEST_SUITE_P(, BaGmresScenes,
 
 TEST(BaGmres, GoesOnFromEveryState) {
   const Scan scan(reference::scene_named("cone"), 1);
-  expect_same_bits_resumed(any_split(scan, {.iterations = 4}), 3);
+  expect_same_bits_resumed(any_split(scan, {.passes = 4}), 3);
 }
 
 TEST(BaGmres, EndsWhereTheGradientIsSmall) {
   const Scan scan(reference::scene_named("cone"), 1);
-  const auto ended = found_by(scan, {.iterations = 12, .tolerance = 0.05});
+  const auto ended = found_by(scan, {.passes = 12, .tolerance = 0.05});
   ASSERT_EQ(ended.stopped_by, StoppedBy::method);
   ASSERT_LT(ended.iterations, 12);
-  EXPECT_TRUE(ended.output.voxels == found_by(scan, {.iterations = ended.iterations}).output.voxels);
+  EXPECT_TRUE(ended.output.voxels == found_by(scan, {.passes = ended.iterations}).output.voxels);
 }
 
 TEST(BaGmres, OfNothingIsNothing) {
   Scan scan(reference::scene_named("cone"), 1);
   std::fill(scan.b.voxels.begin(), scan.b.voxels.end(), 0.0f);
-  EXPECT_THAT(found_by(scan, {.iterations = 3}).output.voxels, testing::Each(0.0f));
+  EXPECT_THAT(found_by(scan, {.passes = 3}).output.voxels, testing::Each(0.0f));
 }
 
 TEST(BaGmres, NamesTheParameter) {
   const Scan scan(reference::scene_named("cone"), 1);
-  const auto message = [&](const BaGmresParameters& parameters) -> std::string {
+  const auto message = [&](const Asked& parameters) -> std::string {
     try {
       found_by(scan, parameters);
     } catch (const InputError& error) {
@@ -89,7 +94,8 @@ TEST(BaGmres, NamesTheParameter) {
     }
     return {};
   };
-  EXPECT_THAT(message({.iterations = 0}), testing::HasSubstr("`iterations` is 0; expected at least 1"));
+  EXPECT_THAT(message({.passes = -1}), testing::HasSubstr("`iterations` is -1; expected at least 1"));
+  EXPECT_THAT(message({.passes = 501}), testing::HasSubstr("`iterations` is 501; expected at most 500"));
   EXPECT_THAT(message({.tolerance = 1}), testing::HasSubstr("`tolerance` is 1"));
 }
 

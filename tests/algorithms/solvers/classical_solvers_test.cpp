@@ -8,14 +8,6 @@
 #include <map>
 #include <optional>
 
-#include "algorithms/solvers/cgls.hpp"
-#include "algorithms/solvers/gradient.hpp"
-#include "algorithms/solvers/landweber.hpp"
-#include "algorithms/solvers/lsqr.hpp"
-#include "algorithms/solvers/ml_tr.hpp"
-#include "algorithms/solvers/os_sart.hpp"
-#include "algorithms/solvers/osem.hpp"
-#include "algorithms/solvers/solver_steps.hpp"
 #include "tests/reference/penalised_reference.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
@@ -25,121 +17,71 @@ namespace {
 
 using reference::device;
 using reference::difference;
-using reference::LeastSquares;
 using reference::Scan;
 using reference::Vector;
 
-constexpr Bounds box{0.2, 0.7};
+const Bounds box{0.2, 0.7};
 
 // Each solver in several forms, and what it should find.
 struct Case {
   std::string name;
-  int subsets;
-  std::function<Program(const RayOperator&, const ViewSubsets&)> solver;
+  ReconstructionParameters parameters;
+  GivenInputs given;
   std::function<Vector(const Scan&)> expected;
   double tolerance = 2e-5;
+  int subsets = 1;
 };
 void PrintTo(const Case& solver, std::ostream* out) {
   *out << solver.name;
 }
 
-double omega(const LeastSquares& problem, double relaxation) {
-  return relaxation / (norm_margin * problem.squared_norm(20));
+ReconstructionParameters boxed(const char* method, int passes, double relaxation = 1) {
+  ReconstructionParameters result{.method = method, .passes = passes, .relaxation = relaxation};
+  result.regulariser.minimum = box.minimum;
+  result.regulariser.maximum = box.maximum;
+  return result;
 }
 
 std::vector<Case> least_squares_cases() {
-  constexpr int iterations = 4;
-  return {
-      {"landweber", 1,
-       [](const auto& A, const auto&) { return landweber(A, {.iterations = iterations, .relaxation = 1.7}); },
-       [](const Scan& scan) {
-         const auto problem = scan.problem(false, 0);
-         return reference::landweber(problem, iterations, omega(problem, 1.7), {});
-       }},
-      {"landweber_weights_box_start", 1,
-       [](const auto& A, const auto&) {
-         return landweber(A, {.iterations = iterations, .bounds = box, .weights = true, .from_start = true});
-       },
-       [](const Scan& scan) {
-         const auto problem = scan.problem(true, std::nullopt);
-         return reference::landweber(problem, iterations, omega(problem, 1), box);
-       }},
-      {"gradient", 1,
-       [](const auto& A, const auto&) { return gradient(A, {.iterations = iterations, .momentum = false}); },
-       [](const Scan& scan) { return reference::gradient(scan.problem(false, 0), iterations, false, false, {}); }},
-      {"gradient_momentum", 1,
-       [](const auto& A, const auto&) { return gradient(A, {.iterations = 2 * iterations, .restart = false}); },
-       [](const Scan& scan) { return reference::gradient(scan.problem(false, 0), 2 * iterations, true, false, {}); }},
-      {"gradient_restart_weights_box_start", 1,
-       [](const auto& A, const auto&) {
-         return gradient(A, {.iterations = 2 * iterations, .bounds = box, .weights = true, .from_start = true});
-       },
-       [](const Scan& scan) {
-         return reference::gradient(scan.problem(true, std::nullopt), 2 * iterations, true, true, box);
-       }},
-      {"cgls_weights_start", 1,
-       [](const auto& A, const auto&) {
-         return cgls(A, {.iterations = iterations, .weights = true, .from_start = true});
-       },
-       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
-      {"lsqr", 1, [](const auto& A, const auto&) { return lsqr(A, {.iterations = iterations}); },
-       [](const Scan& scan) { return reference::cgls(scan.problem(false, 0), iterations); }, 1e-4},
-      {"lsqr_weights_start", 1,
-       [](const auto& A, const auto&) {
-         return lsqr(A, {.iterations = iterations, .weights = true, .from_start = true});
-       },
-       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
-  };
+  constexpr GivenInputs none, all{.weights = true, .start = true};
+  const auto gradients = [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), 4); };
+  return {{"nesterov",
+           {.method = "nesterov", .passes = 8},
+           none,
+           [](const Scan& scan) { return reference::gradient(scan.problem(false, 0), 8, true, true, {}); }},
+          {"nesterov_weights_box_start", boxed("nesterov", 8), all,
+           [](const Scan& scan) { return reference::gradient(scan.problem(true, std::nullopt), 8, true, true, box); }},
+          {"cgls_weights_start", {.method = "cgls", .passes = 4}, all, gradients, 1e-4},
+          {"lsqr",
+           {.method = "lsqr", .passes = 4},
+           none,
+           [](const Scan& scan) { return reference::cgls(scan.problem(false, 0), 4); },
+           1e-4},
+          {"lsqr_weights_start", {.method = "lsqr", .passes = 4}, all, gradients, 1e-4}};
 }
 
 std::vector<Case> subset_cases() {
   std::vector<Case> cases;
-  for (const int subsets : {1, 2, 4, 9})  // of nine views
-    for (const bool keep_sums : {false, true}) {
-      if (subsets == 1 && keep_sums) continue;
-      const std::string name = std::to_string(subsets) + (keep_sums ? "_kept" : "");
-      cases.push_back(
-          {"os_sart_" + name, subsets,
-           [=](const auto& A, const auto& s) {
-             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .keep_sums = keep_sums});
-           },
-           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.rays(), 2, 1.3, {}); }});
-      cases.push_back(
-          {"os_sart_box_start_" + name, subsets,
-           [=](const auto& A, const auto& s) {
-             return os_sart(
-                 A, s, {.passes = 2, .relaxation = 0.7, .bounds = box, .from_start = true, .keep_sums = keep_sums});
-           },
-           [](const Scan& scan) {
-             return reference::os_sart(scan.problem(false, std::nullopt), scan.rays(), 2, 0.7, box);
-           }});
-      cases.push_back(
-          {"osem_start_" + name, subsets,
-           [=](const auto& A, const auto& s) {
-             return osem(A, s, {.passes = 2, .from_start = true, .keep_sums = keep_sums});
-           },
-           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.rays(), 2); }});
-    }
+  for (const int subsets : {1, 2, 4, 9}) {  // of nine views
+    const std::string name = std::to_string(subsets);
+    cases.push_back(
+        {"os_sart_" + name, {.method = "os-sart", .passes = 2, .relaxation = 1.3}, {}, [](const Scan& scan) {
+           return reference::os_sart(scan.problem(false, 0), scan.rays(), 2, 1.3, {});
+         }});
+    cases.push_back({"os_sart_box_start_" + name, boxed("os-sart", 2, 0.7), {.start = true}, [](const Scan& scan) {
+                       return reference::os_sart(scan.problem(false, std::nullopt), scan.rays(), 2, 0.7, box);
+                     }});
+    cases.push_back({"osem_start_" + name, {.method = "osem", .passes = 2}, {.start = true}, [](const Scan& scan) {
+                       return reference::osem(scan.problem(false, std::nullopt), scan.rays(), 2);
+                     }});
+    for (std::size_t n = cases.size() - 3; n < cases.size(); ++n) cases[n].subsets = subsets;
+  }
   return cases;
-}
-
-std::vector<Case> likelihood_cases() {
-  return {{"mlem_start", 1, [](const auto& A, const auto&) { return mlem(A, {.iterations = 4, .from_start = true}); },
-           [](const Scan& scan) {
-             return reference::osem(scan.problem(false, std::nullopt), reference::all_rays(scan.A), 4);
-           }},
-          {"ml_tr", 1, [](const auto& A, const auto&) { return ml_tr(A, {.iterations = 4}); },
-           [](const Scan& scan) { return reference::ml_tr(scan.problem(false, 0), 4, 1, {}); }, 1e-4},
-          {"ml_tr_weights_box_start", 1,
-           [](const auto& A, const auto&) {
-             return ml_tr(A, {.iterations = 4, .relaxation = 0.8, .bounds = box, .weights = true, .from_start = true});
-           },
-           [](const Scan& scan) { return reference::ml_tr(scan.problem(true, std::nullopt), 4, 0.8, box); }, 1e-4}};
 }
 
 std::vector<Case> cases() {
   auto all = least_squares_cases();
-  for (const auto& more : {subset_cases(), likelihood_cases()}) all.insert(all.end(), more.begin(), more.end());
+  for (const Case& each : subset_cases()) all.push_back(each);
   return all;
 }
 
@@ -154,9 +96,8 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
         .first->second;
   }
   static RunResult found(const std::vector<Device>& devices, const RunOptions& options) {
-    const auto& solver = std::get<0>(GetParam()).solver;
-    return reference::run(
-        scan(), [&](const RayOperator& A) { return solver(A, scan().subsets); }, devices, options);
+    const Case& solver = std::get<0>(GetParam());
+    return reference::run(scan(), reference::solver(scan(), solver.parameters, solver.given), devices, options);
   }
 };
 
@@ -165,8 +106,7 @@ TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
   const Vector expected = solver.expected(scan());
   const RunResult result = found(device(), {});
   EXPECT_LT(difference(result.output, expected), solver.tolerance);
-  const auto problem =
-      scan().problem(solver.name.find("weights") != std::string::npos && !solver.name.starts_with("ml_tr"), 0);
+  const auto problem = scan().problem(solver.given.weights, 0);
   EXPECT_NEAR(result.scalars.at("residual"), problem.residual(expected), 2e-4 * problem.residual(expected));
 }
 

@@ -103,7 +103,7 @@ TEST_P(PenalisedSolvers, FindTheMinimumAndBoundTheDistance) {
 
 INSTANTIATE_TEST_SUITE_P(, PenalisedSolvers,
                          testing::Values(Method{"spdhg", 150, 2e-4, 0.01}, Method{"fista", 500, 2e-4, 0.1},
-                                         Method{"pdhg", 2000, 2e-4, 0.01}, Method{"os-fista", 40, 5e-3, 10}),
+                                         Method{"os-fista", 40, 5e-3, 10}),
                          [](const auto& each) {
                            std::string name = each.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(, PenalisedSolvers,
                          });
 
 TEST(PenalisedRuns, EndWhereTheGapIsSmall) {
-  for (const char* method : {"spdhg", "fista", "pdhg"}) {
+  for (const char* method : {"spdhg", "fista"}) {
     auto parameters = small().parameters(method, 2000);
     parameters.gap = 0.2;
     const auto found = small().measured.reconstructed(parameters);
@@ -221,7 +221,7 @@ TEST(PenalisedRuns, RaysWithoutWeightDoNotCount) {
     each->grid.size[2] = kept;
     each->voxels.resize(kept * view);
   }
-  for (const char* method : {"spdhg", "fista", "os-fista", "pdhg"}) {
+  for (const char* method : {"spdhg", "fista", "os-fista"}) {
     SCOPED_TRACE(method);
     const auto parameters = small().parameters(method, 12);
     const auto with = some.reconstructed(parameters);
@@ -239,7 +239,7 @@ TEST(PenalisedRuns, WeightsOfOneAreNoWeights) {
   MeasuredScan ones = small().measured, none = small().measured;
   std::fill(ones.w->voxels.begin(), ones.w->voxels.end(), 1.0f);
   none.w.reset();
-  for (const char* method : {"spdhg", "fista", "os-fista", "pdhg"}) {
+  for (const char* method : {"spdhg", "fista", "os-fista"}) {
     auto parameters = small().parameters(method, 7);
     parameters.lambda = 1;
     const auto with = ones.reconstructed(parameters), without = none.reconstructed(parameters);
@@ -352,10 +352,10 @@ TEST(PenalisedErrors, SayWhichMethodsTakeIt) {
   };
   parameters.method = "sirt";
   EXPECT_THAT(refused({.weights = true}), HasSubstr("weights (`weights`) goes with another method than sirt; leave it "
-                                                    "out, or take one of: spdhg, fista, os-fista, pdhg, cgls"));
+                                                    "out, or take one of: spdhg, fista, os-fista, cgls"));
   parameters.lambda = 1;
   EXPECT_THAT(refused(), HasSubstr("goes with another method than sirt; leave it out, or take one of: spdhg, fista, "
-                                   "os-fista, pdhg"));
+                                   "os-fista"));
   parameters.lambda = 0;
   parameters.gap_map = true;
   EXPECT_THAT(refused(), HasSubstr("`gap_map` goes with another method than sirt"));

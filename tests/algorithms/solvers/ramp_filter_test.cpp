@@ -10,7 +10,6 @@
 #include <numbers>
 
 #include "algorithms/fdk/fdk.hpp"
-#include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/system/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
@@ -53,15 +52,15 @@ Program filter_alone(const Grid& grid) {
   Program program;
   program.name = program.needs.algorithm = "ramp";
   program.needs.size = grid.size;
-  const auto add = [&](const char* name, Lifetime lifetime) {
-    program.needs.arrays.push_back({.name = name, .kind = ArrayKind::volume, .lifetime = lifetime});
-  };
-  add("x", Lifetime::input);
-  add("y", Lifetime::state);
-  add("z", Lifetime::output);
-  const RampFilter ramp(program, grid);
-  program.first = {ramp.filter("x", "y"), ramp.filter("y", "z")};
-  return program;
+  expressions::Recording on(program, grid, grid);
+  const auto x = on.volume("x", Lifetime::input), y = on.volume("y", Lifetime::state),
+             z = on.volume("z", Lifetime::output);
+  const RampFilter ramp(on);
+  on.first([&] {
+    ramp.filter(x, y);
+    ramp.filter(y, z);
+  });
+  return on.finish();
 }
 
 TEST(RampFilter, IsSymmetricAndPositive) {
@@ -118,15 +117,17 @@ Vector preconditioned(const reference::LeastSquares& problem, const Grid& grid, 
   return x;
 }
 
+ReconstructionParameters preconditioned_cgls(int passes) {
+  return {.method = "cgls", .passes = passes, .precondition = Preconditioner::ramp};
+}
+
 TEST(PreconditionedCgls, MatchesDoublePrecisionWithTheMatrix) {
   for (const char* name : {"cone_tilted", "parallel", "fan"})
     for (const bool weights : {false, true}) {
       SCOPED_TRACE(testing::Message() << name << (weights ? ", weights and a start" : ""));
       const Scan scan(reference::scene_named(name), 1);
       const auto problem = scan.problem(weights, weights ? std::nullopt : std::optional<double>(0));
-      const auto solver = [&](const RayOperator& A) {
-        return cgls(A, {.iterations = 4, .weights = weights, .from_start = weights, .ramp = true});
-      };
+      const auto solver = reference::solver(scan, preconditioned_cgls(4), {.weights = weights, .start = weights});
       const Vector expected = preconditioned(problem, scan.scene.grid, 4);
       const auto found = reference::run(scan, solver);
       EXPECT_LT(reference::difference(found.output, expected), 1e-4);
@@ -141,9 +142,7 @@ TEST(PreconditionedCgls, MatchesDoublePrecisionWithTheMatrix) {
 TEST(PreconditionedCgls, SlabsBatchesAndDevicesChangeNoBit) {
   const Scan scan(reference::scene_named("cone_tilted"), 1);
   const SplitRun run = [&](const auto& devices, const auto& options) {
-    return reference::run(
-        scan, [](const RayOperator& A) { return cgls(A, {.iterations = 4, .weights = true, .ramp = true}); }, devices,
-        options);
+    return reference::run(scan, reference::solver(scan, preconditioned_cgls(4), {.weights = true}), devices, options);
   };
   expect_same_bits(run, scan.scene.grid.size[2]);
   expect_same_bits_resumed(run, 3);
@@ -191,7 +190,7 @@ TEST(PreconditionedCgls, NeedsFewPassesFromFdk) {
 TEST(PreconditionedCgls, NamesWhatDoesNotFit) {
   const Scan scan(reference::scene_named("cone_axis_along_j"), 1);
   try {
-    reference::run(scan, [](const RayOperator& A) { return cgls(A, {.iterations = 2, .ramp = true}); });
+    reference::run(scan, reference::solver(scan, preconditioned_cgls(2)));
     FAIL() << "slices along the rotation axis";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("`precondition` is a volume whose slices do not lie across"));

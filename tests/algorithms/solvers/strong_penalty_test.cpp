@@ -70,7 +70,7 @@ TEST(StrongPenalty, BoundsOfTheMinimumStayBelowTheObjective) {
   const reference::Scene scene = reference::small_parallel_scene();
   const Volume b = projections(scene, 0);
   const MemorySource source(b);
-  for (const char* method : {"spdhg", "fista", "pdhg"})
+  for (const char* method : {"spdhg", "fista"})
     for (const double lambda : {1e-3, 1.0, 1e3}) {
       SCOPED_TRACE(testing::Message() << method << " " << lambda);
       ReconstructionParameters parameters;

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "algorithms/denoisers/registry.hpp"
-#include "algorithms/solvers/solver_steps.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 #include "tests/support/split_runs.hpp"
@@ -31,16 +30,16 @@ Program proximal(const Grid& grid, const Regulariser& regulariser, int steps) {
   program.needs.size = grid.size;
   program.needs.over = Domain::views;
   program.needs.iterations = steps;
-  declare(program, {{.name = "f", .lifetime = Lifetime::input},
-                    {.name = "tau", .lifetime = Lifetime::input},
-                    {.name = "x", .lifetime = Lifetime::output, .halo_inout = true}});
-  const VectorSteps vectors(program, 4);
-  const TvTerm term(grid, {lambda, regulariser});
-  term.declare(program);
-  program.first = {vectors.scale(Domain::slices, 1, "f", "x"),
-                   vectors.clamp({regulariser.minimum, regulariser.maximum}, "x"), term.start()};
-  program.each = {term.prox("f", "tau", "x")};
-  return program;
+  expressions::Recording on(program, grid, grid);
+  const auto f = on.volume("f", Lifetime::input), tau = on.volume("tau", Lifetime::input);
+  auto x = on.volume("x", Lifetime::output, true);
+  TvTerm term(on, {lambda, regulariser});
+  on.first([&] {
+    x = min(regulariser.maximum, max(regulariser.minimum, f));
+    term.start();
+  });
+  on.each([&] { term.prox(f, tau, x); });
+  return on.finish();
 }
 
 class Proximal : public testing::TestWithParam<reference::NamedRegulariser> {

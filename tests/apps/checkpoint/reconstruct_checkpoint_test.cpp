@@ -48,7 +48,7 @@ TEST_P(KilledReconstructions, AreResumedToTheSameBits) {
   EXPECT_GT(runs.with_state, 0) << "some were killed with a state to go on from";
 }
 
-INSTANTIATE_TEST_SUITE_P(, KilledReconstructions, testing::Values("spdhg", "fista", "os-fista", "pdhg"),
+INSTANTIATE_TEST_SUITE_P(, KilledReconstructions, testing::Values("spdhg", "fista", "os-fista"),
                          [](const auto& each) { return named(each.param); });
 
 class SmallDevices : public ReconstructRuns {};
@@ -64,7 +64,7 @@ TEST_P(SmallDevices, TakeSlabsInTurnToTheSameBits) {
   EXPECT_TRUE(content(f / "x.mha") == expected) << memory;
 }
 
-INSTANTIATE_TEST_SUITE_P(, SmallDevices, testing::Values("spdhg", "fista", "os-fista", "pdhg", "cgls", "sirt", "fdk"),
+INSTANTIATE_TEST_SUITE_P(, SmallDevices, testing::Values("spdhg", "fista", "os-fista", "cgls", "sirt", "fdk"),
                          [](const auto& each) { return named(each.param); });
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(ReconstructCommand, SaysWhatAVolumeToBeginWithDoesNotBring) {
                                         "go on with them"));
   EXPECT_THAT(reconstruct(x, {"--method", "nesterov", "--iterations", "1", "--init", start}).out,
               HasSubstr("without the momentum"));
-  EXPECT_THAT(reconstruct(x, {"--method", "pdhg", "--lambda", "3", "--iterations", "1", "--init", start}).out,
+  EXPECT_THAT(reconstruct(x, {"--method", "spdhg", "--lambda", "3", "--iterations", "1", "--init", start}).out,
               HasSubstr("without the duals"));
   for (const Words& more : {Words{"--method", "sirt", "--init", start}, Words{"--method", "cgls"}})
     EXPECT_THAT(reconstruct(x, more + Words{"--iterations", "1"}).out, testing::Not(HasSubstr("begins with")));

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/solvers/ray_operator.hpp"
-#include "algorithms/solvers/vector_steps.hpp"
+#include "algorithms/solvers/projector_operator.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/planning/program_plan.hpp"
@@ -76,18 +75,19 @@ Program stencils(Halos first, Halos second) {
   program.name = program.needs.algorithm = "stencils";
   program.needs.size = grid.size;
   program.needs.over = Domain::views;
-  program.needs.halo_low = std::max(first.low, second.low);
-  program.needs.halo_high = std::max(first.high, second.high);
   program.needs.iterations = 3;
-  program.needs.arrays = {{.name = "f", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
-                          {.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
-                          {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration}};
-  program.scalars = {{"x x", 0}};
-  const VectorSteps vectors(program);
-  program.first = {weighted("f", "f", "x", first)};
-  program.each = {weighted("x", "f", "u", first), weighted("u", "f", "x", second),
-                  vectors.dot(Domain::slices, "x", "x", [](double sum, Scalars& known) { known["x x"] = sum; })};
-  return program;
+  expressions::Recording on(program, grid, grid);
+  on.volume("f", Lifetime::input);
+  on.volume("u", Lifetime::iteration);
+  const auto x = on.volume("x", Lifetime::output);
+  auto squares = on.number("x x");
+  on.first([&] { on.step(weighted("f", "f", "x", first)); });
+  on.each([&] {
+    on.step(weighted("x", "f", "u", first));
+    on.step(weighted("u", "f", "x", second));
+    squares = dot(x, x);
+  });
+  return on.finish();
 }
 
 // Devices and the number of slabs.
@@ -174,19 +174,22 @@ TEST_F(StepHalo, StandsBesideRaySums) {
       SCOPED_TRACE(scene.name + " " + projector_name(projector));
       const auto models = device_models(reference::undivided());
       const RayOperator A(scene.geometry, scene.grid, scene.projections, projector, models);
-      Program program = A.program("smoothed");
-      program.needs.halo_low = 2;
-      program.needs.halo_high = std::max(1, program.needs.halo_high);
-      program.needs.iterations = 2;
-      program.needs.arrays.insert(program.needs.arrays.end(),
-                                  {{.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
-                                   {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration},
-                                   {.name = "b", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
-                                   {.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::state}});
-      const VectorSteps vectors(program);
-      program.first = {A.backproject("b", "x")};
-      program.each = {weighted("x", "x", "u", {2, 1}), vectors.scale(Domain::slices, 0.01, "u", "x"),
-                      A.project("x", "r"), A.backproject("r", "u"), vectors.combine(Domain::slices, 0.1, "u", 1, "x")};
+      Program begun = A.program("smoothed");
+      begun.needs.iterations = 2;
+      expressions::Recording on(begun, scene.grid, scene.projections);
+      const auto rays = expressions::projector(on, A);
+      auto x = on.volume("x", Lifetime::output), u = on.volume("u", Lifetime::iteration),
+           r = on.projections("r", Lifetime::state);
+      const auto data = on.projections("b", Lifetime::input);
+      on.first([&] { x = adjoint(rays) * data; });
+      on.each([&] {
+        on.step(weighted("x", "x", "u", {2, 1}));
+        x = 0.01 * u;
+        r = rays * x;
+        u = adjoint(rays) * r;
+        x = fma(0.1, u, x);
+      });
+      const Program program = on.finish();
       const Volume b = reference::random_volume(scene.projections, 5);
       const auto whole = run(program, "b", b, scene.grid, reference::undivided());
       for (const Split& split : {Split{1, 3}, Split{2, 0}, Split{3, 0}, Split{2, 4}})
@@ -203,16 +206,20 @@ TEST_F(StepHalo, RaySumsDoWithoutSecondBuffers) {
   const auto scene = reference::scenes().front();
   const RayOperator A(scene.geometry, scene.grid, scene.projections, Projector::joseph,
                       device_models(reference::undivided()));
-  Program program = A.program("smoothed");
-  program.needs.iterations = 2;
-  program.needs.arrays.insert(program.needs.arrays.end(),
-                              {{.name = "f", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
-                               {.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
-                               {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration},
-                               {.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::iteration}});
-  const VectorSteps vectors(program);
-  program.first = {vectors.scale(Domain::slices, 1, "f", "x")};
-  program.each = {A.project("x", "r"), A.backproject("r", "u"), vectors.combine(Domain::slices, 0.01, "u", 1, "x")};
+  Program begun = A.program("smoothed");
+  begun.needs.iterations = 2;
+  expressions::Recording on(begun, scene.grid, scene.projections);
+  const auto rays = expressions::projector(on, A);
+  const auto start = on.volume("f", Lifetime::input);
+  auto x = on.volume("x", Lifetime::output), u = on.volume("u", Lifetime::iteration),
+       r = on.projections("r", Lifetime::iteration);
+  on.first([&] { x = start; });
+  on.each([&] {
+    r = rays * x;
+    u = adjoint(rays) * r;
+    x = fma(0.01, u, x);
+  });
+  const Program program = on.finish();
   const Volume f = reference::random_volume(scene.grid, 5);
   const auto whole = run(program, "f", f, scene.grid, reference::undivided());
   const auto doubled = run(program, "f", f, scene.grid, reference::sub_devices(2), 2, 1);

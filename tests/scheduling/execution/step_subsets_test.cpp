@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/solvers/ray_operator.hpp"
-#include "algorithms/solvers/solver_steps.hpp"
+#include "algorithms/solvers/projector_operator.hpp"
+#include "algorithms/support/slice_sums.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/support/kernel_folder.hpp"
@@ -15,8 +15,6 @@
 
 namespace halocline::step_subsets_test {
 namespace {
-
-constexpr auto slices = Domain::slices, views = Domain::views;
 
 constexpr const char* kernels = R"(
 #pragma OPENCL FP_CONTRACT OFF
@@ -63,18 +61,13 @@ Range subset(int n) {
   constexpr Range of[] = {{0, 2}, {2, 7}, {7, 9}};
   return of[n % 3];
 }
-Step over_subset(Step step) {
-  step.views = [](const Scalars& known) { return subset(number(known)); };
-  return step;
-}
-Step in_odd(Step step) {
-  step.due = [](const Scalars& known) { return number(known) % 2 == 1; };
-  return step;
+bool is_odd(const Scalars& known) {
+  return number(known) % 2 == 1;
 }
 
 // u += x / 2, x += (u above - u below) / 4 in one step: u is written and read with halos.
 Step smooth() {
-  Step step{.name = "smooth", .over = slices, .arrays = {inout("u"), inout("x")}, .halo_low = 1, .halo_high = 1};
+  Step step{.name = "smooth", .arrays = {inout("u"), inout("x")}, .halo_low = 1, .halo_high = 1};
   step.work = [](Slab& slab, const WorkRange&, const Scalars&) {
     const Range core = slab.interior(), wide = core.grown(1, 1, slab.nz());
     slab.launch({"engine.cl", "engine_add", ""}, wide, {in("x"), inout("u"), slab.extent(wide)});
@@ -83,48 +76,85 @@ Step smooth() {
   return step;
 }
 
+// Sums of a kernel over volumes or projections.
+Step sums(Domain over, const char* kernel, const std::vector<std::string>& arrays, int count,
+          std::function<void(std::span<const double>, Scalars&)> receives) {
+  Step step{.name = kernel, .over = over, .reduced = std::move(receives), .sums = count};
+  std::vector<SlabArgument> arguments;
+  for (const std::string& name : arrays) {
+    step.arrays.push_back(in(name));
+    arguments.emplace_back(in(name));
+  }
+  arguments.emplace_back(out("partials"));
+  const bool slices = over == Domain::slices;
+  if (!slices) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
+  const auto size = slices ? volume.size : stack.size;
+  step.work = [=](Slab& slab, const WorkRange& part, const Scalars&) {
+    const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+    const Range range = slices ? part.slices : part.views;
+    const std::int32_t offset = slices ? slab.offset() : number(range.begin);
+    auto all = arguments;
+    all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
+                                                     number(range.begin), number(range.end)}));
+    SliceSums(size, count).launch(slab, "engine.cl", kernel, range, offset, all);
+  };
+  return step;
+}
+
+Step largest(const char* x) {
+  Step step{.name = "largest", .arrays = {in(x)}, .largest = true};
+  step.reduced = [](std::span<const double> values, Scalars& known) { known["largest"] = values[0]; };
+  step.work = [x](Slab& slab, const WorkRange& part, const Scalars&) {
+    SliceSums(volume.size, 1).largest(slab, x, part.slices);
+  };
+  return step;
+}
+
 // In iteration n: smooth if n is odd; r = r / 2 + m b on its views, m the mean of x; two sums over these.
 Program subsets() {
-  Program program;
-  program.name = program.needs.algorithm = "subsets";
-  program.needs.size = volume.size;
-  program.needs.stack = stack.size;
-  program.needs.over = views;
-  program.needs.halo_low = program.needs.halo_high = 1;
-  program.needs.iterations = iterations;
-  program.needs.largest_part = program.needs.preferred_batch = 5;
-  declare(program, {{.name = "x", .lifetime = Lifetime::output, .halo_inout = true},
-                    {.name = "u", .lifetime = Lifetime::state, .halo_inout = true},
-                    projection_array("b", Lifetime::input),
-                    projection_array("r", Lifetime::state)});
-  program.given = {"x", "u"};
-  for (const char* name : {"mean", "squares", "positive", "count", "largest", "rb", "r", "ended"})
-    program.scalars[name] = 0;
-  const VectorSteps vectors(program, 4, 2);
-  vectors.declare_largest(program);
-  const auto mean = [](const Scalars& known) { return known.at("mean"); };
-  program.first = {vectors.set(views, 1, "r")};
-  program.each = {in_odd(smooth()),
-                  vectors.sums(slices, {"engine.cl", "engine_moments", ""}, {"x"}, 4,
-                               [](std::span<const double> sums, Scalars& known) {
-                                 known["mean"] = sums[0] / sums[3];
-                                 known["squares"] = sums[1];
-                                 known["positive"] = sums[2];
-                                 known["count"] = sums[3];
-                               }),
-                  over_subset(vectors.combine(views, mean, "b", 0.5, "r")),
-                  over_subset(vectors.sums(views, {"engine.cl", "engine_pair", ""}, {"r", "b"}, 2,
-                                           [](std::span<const double> sums, Scalars& known) {
-                                             known["rb"] += sums[0];
-                                             known["r"] += sums[1];
-                                           })),
-                  in_odd(vectors.largest("x", keep("largest")))};
-  const auto not_due = [](const Scalars&) { return false; };
-  program.last = {vectors.scale(
-                      slices, [](const Scalars& known) { return number(known); }, "x"),
-                  vectors.scale(slices, 0, "x"), vectors.dot(slices, "x", "x", keep("ended"))};
-  program.last[1].due = not_due;
-  return program;
+  Program begun;
+  begun.name = begun.needs.algorithm = "subsets";
+  begun.needs.size = volume.size;
+  begun.needs.stack = stack.size;
+  begun.needs.over = Domain::views;
+  begun.needs.iterations = iterations;
+  begun.needs.largest_part = begun.needs.preferred_batch = 5;
+  begun.given = {"x", "u"};
+  SliceSums(volume.size, 1).declare_largest(begun.needs);
+  expressions::Recording on(begun, volume, stack);
+  auto x = on.volume("x", Lifetime::output, true);
+  on.volume("u", Lifetime::state, true);
+  const auto b = on.projections("b", Lifetime::input);
+  auto r = on.projections("r", Lifetime::state);
+  const auto mean = on.number("mean");
+  auto ended = on.number("ended");
+  for (const char* name : {"squares", "positive", "count", "largest", "rb", "r"}) on.number(name);
+  on.first([&] { r = 1; });
+  on.each([&] {
+    on.when(is_odd, [&] { on.step(smooth()); });
+    on.step(sums(Domain::slices, "engine_moments", {"x"}, 4, [](std::span<const double> values, Scalars& known) {
+      known["mean"] = values[0] / values[3];
+      known["squares"] = values[1];
+      known["positive"] = values[2];
+      known["count"] = values[3];
+    }));
+    on.over(
+        [](const Scalars& known) { return subset(number(known)); },
+        [&] {
+          r = fma(mean, b, 0.5 * r);
+          on.step(sums(Domain::views, "engine_pair", {"r", "b"}, 2, [](std::span<const double> values, Scalars& known) {
+            known["rb"] += values[0];
+            known["r"] += values[1];
+          }));
+        });
+    on.when(is_odd, [&] { on.step(largest("x")); });
+  });
+  on.last([&] {
+    x = on.number(number) * x;
+    on.when([](const Scalars&) { return false; }, [&] { x = 0; });
+    ended = dot(x, x);
+  });
+  return on.finish();
 }
 
 // The same, plainly.
@@ -239,16 +269,20 @@ TEST(RaySums, OverSomeViewsLeaveTheOthers) {
     const RayOperator A(scene.geometry, scene.grid, scene.projections, Projector::joseph,
                         device_models(reference::device()));
     // r = b, but A x on subset n in iteration n; x is then A^T r of views 2 to 6
-    Program program = A.program("partial", 5);
-    program.needs.iterations = 2;
-    declare(program, {volume_array("x", Lifetime::output), volume_array("f", Lifetime::input),
-                      projection_array("b", Lifetime::input), projection_array("r", Lifetime::state)});
-    program.scalars["rr"] = 0;
-    const VectorSteps vectors(program);
-    program.first = {vectors.scale(views, 1, "b", "r")};
-    program.each = {over_subset(A.project("f", "r"))};
-    program.last = {A.backproject("r", "x"), vectors.dot(views, "r", "r", keep("rr"))};
-    program.last[0].views = [](const Scalars&) { return Range{2, 7}; };
+    Program begun = A.program("partial", 5);
+    begun.needs.iterations = 2;
+    expressions::Recording on(begun, scene.grid, scene.projections);
+    const auto rays = expressions::projector(on, A);
+    const auto source = on.volume("f", Lifetime::input), data = on.projections("b", Lifetime::input);
+    auto x_out = on.volume("x", Lifetime::output), r = on.projections("r", Lifetime::state);
+    auto squares = on.number("rr");
+    on.first([&] { r = data; });
+    on.each([&] { on.over([](const Scalars& known) { return subset(number(known)); }, [&] { r = rays * source; }); });
+    on.last([&] {
+      on.over([](const Scalars&) { return Range{2, 7}; }, [&] { x_out = adjoint(rays) * r; });
+      squares = dot(r, r);
+    });
+    const Program program = on.finish();
     const Volume f = reference::random_volume(scene.grid, 1), b = reference::random_volume(scene.projections, 2);
     const SplitRun run = [&](const auto& devices, const auto& options) {
       return run_program(program, {{"f", &f}, {"b", &b}}, scene.grid, devices, options);

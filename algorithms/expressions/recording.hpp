@@ -1,0 +1,81 @@
+// Formulas as the steps of a program (scheduling/planning/program.hpp).
+//
+// What is stated within first(), each() and last() becomes the program's steps. Its arrays and numbers are declared:
+// they live from step to step and from iteration to iteration. Other arrays, such as `const Array r = A * x;`, are
+// values of a kernel or temporary arrays, which share their memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/expressions/expression.hpp"
+
+namespace halocline::expressions {
+
+class ProgramRecorder;
+
+/// A number of a program that is assigned, by what follows from sums that were stated before: the program's scalar of
+/// this name.
+class Variable : public Scalar {
+ public:
+  Variable(std::shared_ptr<ProgramRecorder> recorder, std::string name);
+  Variable(const Variable&) = default;
+  /// Throws std::logic_error where no sum is stated before.
+  Variable& operator=(const Scalar& value);
+  Variable& operator=(const Variable& other) { return *this = Scalar(other.node()); }
+
+ private:
+  std::shared_ptr<ProgramRecorder> recorder_;
+  std::string name_;
+};
+
+class Recording {
+ public:
+  using Body = std::function<void()>;
+
+  /// Of a program that has its sizes and what its operators need, and no steps.
+  Recording(Program program, const Grid& volume, const Grid& projections);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  Space volumes() const;
+  Space projections() const;
+  /// Arrays of the program. halo_inout: as ArrayNeed says.
+  Array volume(const std::string& name, Lifetime lifetime, bool halo_inout = false);
+  Array projections(const std::string& name, Lifetime lifetime);
+  /// A scalar of the program.
+  Variable number(const std::string& name, double first_value = 0);
+  /// What follows from the program's scalars, such as the iteration, when a step looks.
+  Scalar number(std::function<double(const Scalars&)> function);
+
+  /// Once before the iterations, in each of them, once after the last one.
+  void first(const Body& body);
+  void each(const Body& body);
+  void last(const Body& body);
+  /// What is stated within goes over these views (Step::views), or is done where `due` says so (Step::due).
+  void over(std::function<Range(const Scalars&)> views, const Body& body);
+  void when(std::function<bool(const Scalars&)> due, const Body& body);
+  /// A step of its own, of arrays with the names that name_of() tells.
+  void step(Step step);
+  /// What follows from a number of sums that were stated before, where a formula does not say it.
+  void then(const Scalar& value, std::function<void(double value, Scalars&)> function);
+
+  /// Sizes, kernels, when it ends: what the arrays and formulas do not say.
+  Program& program();
+  /// The program, complete.
+  Program finish();
+
+ private:
+  void record(std::vector<Step> Program::*steps, const Body& body);
+
+  std::shared_ptr<ProgramRecorder> recorder_;
+  std::vector<Array> arrays_;  // whoever else knows them
+};
+
+/// Of an array of a program, its name there.
+const std::string& name_of(const Array& array);
+
+}  // namespace halocline::expressions

@@ -1,0 +1,70 @@
+#include "algorithms/solvers/solver.hpp"
+
+namespace halocline {
+namespace {
+
+Program begun(const char* name, const ReconstructionProblem& problem) {
+  Program program = problem.A.program(name, problem.subsets.largest());
+  program.needs.iterations = problem.parameters.passes * problem.subsets.count();
+  if (problem.given.start) program.given = {"x"};
+  return program;
+}
+
+}  // namespace
+
+Solver::Solver(const char* name, const ReconstructionProblem& problem)
+    : Recording(begun(name, problem), problem.A.volume(), problem.A.projections()),
+      parameters(problem.parameters),
+      given(problem.given),
+      bounds{parameters.regulariser.minimum, parameters.regulariser.maximum},
+      A(expressions::projector(*this, problem.A)),
+      fast_A(expressions::fast_projector(*this, problem.A)),
+      x(volume("x", Lifetime::output)),
+      b(projections("b", Lifetime::input)),
+      w(given.weights ? projections("w", Lifetime::input) : Array()) {}
+
+void Solver::begin_image() {
+  if (!given.start)
+    x = 0;
+  else if (parameters.regulariser.boxed())
+    x = within(bounds, x);
+}
+
+Array Solver::start_residual() const {
+  if (!given.start) return 1 * b;
+  Array r = A * x;
+  r = b - r;
+  return r;
+}
+
+void Solver::weigh(Array& r) const {
+  if (!w.empty()) r *= w;
+}
+
+Scalar Solver::square(const Array& y) const {
+  return w.empty() ? dot(y, y) : dot(y, y, w);
+}
+
+NormalEquations::NormalEquations(Solver& solver)
+    : residual(solver.number("residual")),
+      solver_(solver),
+      gradient_(solver.number("gradient")),
+      at_zero_(solver.number("gradient at 0")) {
+  solver.program().ends = [tolerance = solver.parameters.tolerance](int, const Scalars& known) {
+    return known.at("gradient") <= tolerance * known.at("gradient at 0");
+  };
+}
+
+void NormalEquations::at_zero(Array& u, const Array& w) {
+  if (!solver_.given.start) return;
+  const Array r = w.empty() ? Array(1 * solver_.b) : Array(solver_.b * w);
+  u = adjoint(solver_.A) * r;
+  at_zero_ = norm(u);
+}
+
+void NormalEquations::report(const Scalar& norm, bool first) {
+  gradient_ = norm;
+  if (first && !solver_.given.start) at_zero_ = norm;
+}
+
+}  // namespace halocline
