@@ -68,7 +68,7 @@ images = {
     "truth": truth,
     "Landweber, 60": landweber(on, b, 60),
     "ML-TR, 30": ml_tr(on, b, 30),
-    "PDHG, 150": pdhg(on, b, 0.03, 150),
+    "PDHG, 150": pdhg(on, b, 0.3, 150),
 }
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
 for axis, (name, image) in zip(axes, images.items()):

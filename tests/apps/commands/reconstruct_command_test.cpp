@@ -370,7 +370,7 @@ TEST_F(ReconstructCommand, BoundsThatLeaveNothingAreRefused) {
 
 TEST_F(ReconstructCommand, OptionsOfOtherMethodsAreRefused) {
   for (const Words& more : {Words{"--method", "cgls", "--gap", "0.01"}, Words{"--method", "cgls", "--seed", "3"},
-                            Words{"--method", "ml-tr", "--photons", "1e4"}}) {
+                            Words{"--method", "sirt", "--photons", "1e4"}}) {
     const Ran ran = reconstruct(x, more);
     EXPECT_EQ(ran.code, 2) << more[2];
     EXPECT_THAT(ran.err, HasSubstr(more[2])) << "the option that was given";
