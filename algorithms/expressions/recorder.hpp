@@ -14,7 +14,7 @@
 
 namespace halocline::expressions {
 
-/// What is done with the passes is its heirs' business: a session runs them (SessionRecorder), a program gets them as
+/// Derived classes decide what becomes of the passes: a session runs them (SessionRecorder), a program gets them as
 /// steps (Recording).
 class Recorder : public std::enable_shared_from_this<Recorder> {
  public:
@@ -59,7 +59,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   virtual std::string allocate(ArrayKind kind) = 0;
   virtual void perform(Step step, const Sums& sums, const Scope* scope) = 0;
   virtual Number number_of(const Scalar& scalar) = 0;
-  /// Before a statement joins a pass.
+  /// Comes before a statement joins a pass.
   virtual void prepare(std::vector<Scalar>&, const std::shared_ptr<const Scope>&) {}
   virtual void perform(const Assignment&) {}
   void record(Assignment assignment) { pending_.emplace_back(std::move(assignment)); }

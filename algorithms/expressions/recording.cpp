@@ -87,7 +87,7 @@ class ProgramRecorder : public Recorder {
     ArrayKind kind;
     std::string name;
   };
-  // What is done after the sums of a step.
+  // Functions that follow the sums of a step.
   struct Reduction {
     std::vector<std::function<void(Scalars&)>> then;
     const Scope* scope;

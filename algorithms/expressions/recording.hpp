@@ -1,6 +1,6 @@
 // Formulas as the steps of a program (scheduling/planning/program.hpp).
 //
-// What is stated within first(), each() and last() becomes the program's steps. Its arrays and numbers are declared:
+// Statements within first(), each() and last() become the program's steps. Its arrays and numbers are declared:
 // they live from step to step and from iteration to iteration. Other arrays, such as `const Array r = A * x;`, are
 // values of a kernel or temporary arrays, which share their memory.
 #pragma once
@@ -35,7 +35,7 @@ class Recording {
  public:
   using Body = std::function<void()>;
 
-  /// Of a program that has its sizes and what its operators need, and no steps.
+  /// Takes a program that has its sizes and what its operators need, and no steps.
   Recording(Program program, const Grid& volume, const Grid& projections);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -48,19 +48,19 @@ class Recording {
   Array projections(const std::string& name, Lifetime lifetime);
   /// A scalar of the program.
   Variable number(const std::string& name, double first_value = 0);
-  /// What follows from the program's scalars, such as the iteration, when a step looks.
+  /// A number that follows from the program's scalars, such as the iteration, when a step looks.
   Scalar number(std::function<double(const Scalars&)> function);
 
-  /// Once before the iterations, in each of them, once after the last one.
+  /// State what is done once before the iterations, in each of them, and once after the last one.
   void first(const Body& body);
   void each(const Body& body);
   void last(const Body& body);
-  /// What is stated within goes over these views (Step::views), or is done where `due` says so (Step::due).
+  /// Let what is stated within go over these views (Step::views), or be done where `due` says so (Step::due).
   void over(std::function<Range(const Scalars&)> views, const Body& body);
   void when(std::function<bool(const Scalars&)> due, const Body& body);
-  /// A step of its own, of arrays with the names that name_of() tells.
+  /// A step of its own, of arrays with the names that name_of() gives.
   void step(Step step);
-  /// What follows from a number of sums that were stated before, where a formula does not say it.
+  /// Calls a function of a number that follows from sums stated before, where a formula does not say it.
   void then(const Scalar& value, std::function<void(double value, Scalars&)> function);
 
   /// Sizes, kernels, when it ends: what the arrays and formulas do not say.
@@ -75,7 +75,7 @@ class Recording {
   std::vector<Array> arrays_;  // whoever else knows them
 };
 
-/// Of an array of a program, its name there.
+/// The name that an array of a program has there.
 const std::string& name_of(const Array& array);
 
 }  // namespace halocline::expressions

@@ -29,7 +29,7 @@ bool is_ready(const ScalarNode& node) {
          std::all_of(node.parts.begin(), node.parts.end(), [](const auto& part) { return !part || is_ready(*part); });
 }
 
-// Whoever computes a sum that is not known.
+// The recorder that computes a sum which is not known.
 std::shared_ptr<Recorder> recorder_of(const ScalarNode& node) {
   if (node.value) return nullptr;
   if (node.combine == nullptr) return node.recorder.lock();

@@ -21,7 +21,7 @@ struct ScalarNode {
   double (*combine)(double, double, double) = nullptr;  ///< of its parts; nullptr: a sum, which its recorder computes
   std::array<std::shared_ptr<ScalarNode>, most_parts> parts;  ///< the last ones may be empty
   std::weak_ptr<Recorder> recorder;
-  /// Of programs that are recorded: the number, from what the program knows when it runs; empty: no step makes it yet.
+  /// The number in a program that is recorded, from what it knows when it runs; empty: no step makes it yet.
   std::function<double(const Scalars&)> in_program;
   std::string variable;  ///< whose name it is in the program (Variable)
 };

@@ -43,7 +43,7 @@ struct Leaves {
   std::vector<Scalar> scalars;
 };
 
-/// Under which conditions a program does what is stated (Step::views, Step::due).
+/// Conditions under which a program does what is stated (Step::views, Step::due).
 struct Scope {
   std::function<Range(const Scalars&)> views;
   std::function<bool(const Scalars&)> due;

@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-// Of the Hessenberg matrix: row `row` of the column that iteration `column` makes.
+// An entry of the Hessenberg matrix: row `row` of the column that iteration `column` makes.
 std::string entry(int row, int column) {
   return fmt::format("h {} {}", row, column);
 }
@@ -67,7 +67,7 @@ class BaGmres : public Solver {
   }
 
  private:
-  // What is stated within is done in these iterations.
+  // Restricts what is stated within to these iterations.
   void in_iterations(const std::function<bool(int now)>& which, const Body& body) {
     when([which](const Scalars& known) { return which(iteration_of(known)); }, body);
   }

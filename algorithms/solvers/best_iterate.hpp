@@ -5,7 +5,7 @@
 
 namespace halocline {
 
-/// Of a volume x by the objective, which the method knows from time to time. Scalars: "least", the smallest so far;
+/// Judges a volume x by the objective, which the method knows from time to time. Scalars: "least", the smallest so far;
 /// "goes back", 1 where the objective was no number at the last look, or `too_much` times the smallest and no longer
 /// small beside "value at 0", that of x = 0; "diverged", 1 once that was so.
 class BestIterate {
@@ -18,7 +18,7 @@ class BestIterate {
   void at_zero(const expressions::Scalar& value) { at_zero_ = value; }
   /// Takes the objective of x.
   static void judge(double value, Scalars& known);
-  /// After judge(): best = x, where that is the best.
+  /// Belongs after judge(): best = x, where that is the best.
   void keep(const expressions::Array& x);
   /// x = best.
   void restore(expressions::Array& x) const { x = best_; }

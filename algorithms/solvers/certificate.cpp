@@ -58,7 +58,7 @@ void Certificate::find_maximum() {
   on_.step(std::move(step));
 }
 
-// Of the data term, and of the dual r of the rays.
+// Sums the data term, and the mismatch of the dual r of the rays.
 void Certificate::sum_data() {
   const auto& [x, z, u, ubar, p, r, b, w] = arrays_;
   const Array misfit = p - b;

@@ -45,12 +45,12 @@ class Certificate {
   Certificate(expressions::Recording& on, const expressions::LinearOperator& A, TvTerm& penalty,
               const CertificateParameters& parameters, Arrays arrays);
 
-  /// Once, before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
+  /// Belongs before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
   /// iterations as those of a look. Writes over u and ubar.
   void start_dual();
-  /// What a look states. Afterwards u holds no more than it. projected: p is A x already.
+  /// States a look. Afterwards u holds no more than it. projected: p is A x already.
   void look(bool projected = false);
-  /// How a program ends: a last look, unless one was just taken, as `look` states it; then `more`; the gap map; and
+  /// Ends a program: a last look, unless one was just taken, as `look` states it; then `more`; the gap map; and
   /// before that where the gap is small enough.
   void end(const std::function<void()>& look, const std::function<void()>& more = {});
 

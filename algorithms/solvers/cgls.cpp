@@ -83,7 +83,7 @@ class Cgls : public Solver {
     return max(0, square - along * along);
   }
 
-  // What the next direction is made of.
+  // The array that the next direction is made of.
   const Array& descent() const { return ramp_ ? z_ : s_; }
 
   NormalEquations equations_{*this};

@@ -87,7 +87,7 @@ class Fista : public Penalised {
            [this] { go_back(); });
   }
 
-  // With the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes again, and over u.
+  // Takes the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes again, and over u.
   void look() {
     p_ = A * x;
     r_ = misfit(p_);
@@ -97,7 +97,7 @@ class Fista : public Penalised {
     u_ = x;
   }
 
-  // To the best image with a dual of 0, where the look has found so.
+  // Goes to the best image with a dual of 0, where the look has found so.
   void go_back() {
     best_->restore(x);
     penalty_.start();

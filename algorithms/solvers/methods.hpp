@@ -54,8 +54,8 @@ struct GivenInputs {
   bool near_minimum = false;
 };
 
-/// What a method makes a program of. A is of the geometry that `subsets` sorts (SortedViews), and has what the method
-/// takes for A^T.
+/// A problem, of which a method makes a program. A is of the geometry that `subsets` sorts (SortedViews), and has what
+/// the method takes for A^T.
 struct ReconstructionProblem {
   const RayOperator& A;
   const ViewSubsets& subsets;
@@ -69,7 +69,7 @@ struct SolverMethod {
   const char* about;  ///< for people who choose
   int passes;         ///< by default
   int most_passes = std::numeric_limits<int>::max();
-  /// What it takes (GivenInputs, ReconstructionParameters).
+  /// Inputs and parameters that it takes (GivenInputs, ReconstructionParameters).
   bool weights = false, start = false, bounds = false, relaxation = false, tolerance = false, penalty = false,
        seed = false, precondition = false;
   bool fast = false;     ///< hardware_interpolation
@@ -85,7 +85,7 @@ struct SolverMethod {
   Program (*program)(const ReconstructionProblem& problem);
 
   static int one_subset(int) { return 1; }
-  /// Of those that end in a limit cycle: about 10.
+  /// Number of subsets for methods that end in a limit cycle: about 10.
   static int few_subsets(int views) { return std::clamp(views / 6, 1, 10); }
   static int subset_each_view(int views) { return views; }
 };

@@ -9,9 +9,9 @@ class OsSart : public SubsetSolver {
  public:
   /// relaxation_factor: by which omega falls from pass to pass.
   OsSart(const char* name, const ReconstructionProblem& problem, double relaxation_factor = 1);
-  /// In first().
+  /// Belongs in first().
   void begin();
-  /// In each().
+  /// Belongs in each().
   void iterate();
 
  private:

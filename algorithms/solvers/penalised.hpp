@@ -1,5 +1,5 @@
-// What solvers of penalised weighted least squares share: min_x 1/2 sum_j w_j ((A x)_j - b_j)^2 + lambda TV(x) over
-// minimum <= x <= maximum.
+// The parts that solvers of penalised weighted least squares share: min_x 1/2 sum_j w_j ((A x)_j - b_j)^2 + lambda
+// TV(x) over minimum <= x <= maximum.
 #pragma once
 
 #include "algorithms/solvers/certificate.hpp"
@@ -19,7 +19,7 @@ class Penalised : public Solver {
   void find_steps(double scale, Array& f);
   /// x: given and cut to the bounds, or a constant within them; q = 0.
   void begin_image();
-  /// s W (p - b).
+  /// The residual s W (p - b).
   Array misfit(const Array& p, double s = 1) const;
   void over_subset(const Body& body);
 

@@ -1,4 +1,4 @@
-// What the programs of solvers share: their operator, image, data and weights, their start, what they report.
+// The parts that programs of solvers share: their operator, image, data and weights, their start, what they report.
 #pragma once
 
 #include "algorithms/expressions/recording.hpp"
@@ -12,7 +12,7 @@ using expressions::LinearOperator;
 using expressions::Scalar;
 using expressions::Variable;
 
-/// What voxels are kept within.
+/// The range that voxels are kept within.
 struct Bounds {
   double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
 };
@@ -54,7 +54,7 @@ class NormalEquations {
  public:
   /// The program ends where "gradient" <= tolerance times "gradient at 0".
   explicit NormalEquations(Solver& solver);
-  /// Before the image begins: "gradient at 0" of W = diag(w), of 1 where w is empty. Writes over u.
+  /// Belongs before the image begins: "gradient at 0" of W = diag(w), of 1 where w is empty. Writes over u.
   void at_zero(Array& u, const Array& w);
   /// "gradient" of that norm; in first() it is "gradient at 0", too, if the image begins with 0.
   void report(const Scalar& norm, bool first = false);

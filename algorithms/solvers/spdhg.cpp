@@ -87,8 +87,8 @@ class Spdhg : public Penalised {
   Certificate certificate_{*this, A, penalty_, certificate_parameters(), {x, z_, f_, u_bar_, p_, r_, b, w}};
 };
 
-// Half the views up to 30, beyond that a sixteenth up to 60, which keeps the work on the image below a quarter of the
-// projections'.
+// Takes half the views up to 30, beyond that a sixteenth up to 60, which keeps the work on the image below a quarter of
+// the projections'.
 int spdhg_subsets(int views) {
   return std::clamp(views / 2, 1, std::clamp(views / 16, 30, 60));
 }

@@ -1,4 +1,4 @@
-// What solvers share that go through ordered subsets of the views, one subset an iteration, and report by passes.
+// The parts that solvers share which go through ordered subsets of the views, one an iteration, and report by passes.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// With subsets in bit-reversed order. The scalar "residual" is that of a pass: the root of the sum of ||(b - A
-/// x)_s||^2, each before its subset's update; at the end ||b - A x||.
+/// A program whose subsets come in bit-reversed order. The scalar "residual" is that of a pass: the root of the sum of
+/// ||(b - A x)_s||^2, each before its subset's update; at the end ||b - A x||.
 class SubsetSolver : public Solver {
  public:
   SubsetSolver(const char* name, const ReconstructionProblem& problem)
@@ -22,7 +22,7 @@ class SubsetSolver : public Solver {
 
   const std::shared_ptr<const PassOrder> order;
 
-  /// In first(): C_s = A_s^T 1 is kept if there is one subset; else each iteration computes it again.
+  /// Belongs in first(): C_s = A_s^T 1 is kept if there is one subset; else each iteration computes it again.
   void begin_sums() {
     if (!one_subset_) return;
     inverse_ = adjoint(A) * constant(projections(), 1);
@@ -46,7 +46,7 @@ class SubsetSolver : public Solver {
     residual_ = where(ends, sqrt(sum), residual_);
     so_far_ = sum;
   }
-  /// In last().
+  /// Belongs in last().
   void report_all() { residual_ = sqrt(squared_distance(b, A * x)); }
 
  private:
