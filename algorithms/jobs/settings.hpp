@@ -44,7 +44,7 @@ class Setting {
   /// Most words of a list on a command line.
   Setting& at_most(int words) { return most_words_ = words, *this; }
   Setting& required() { return required_ = true, *this; }
-  /// Other spellings on a command line: "-i,--input".
+  /// All spellings on a command line, with commas between.
   Setting& named(std::string flags) { return flags_ = std::move(flags), *this; }
   /// A word without a flag on a command line.
   Setting& positional() { return flags_ = name_, *this; }
@@ -60,10 +60,10 @@ class Setting {
   const std::vector<std::string>& excludes() const { return excludes_; }
   int most_words() const { return most_words_; }
   bool is_required() const { return required_; }
-  /// Spellings on a command line, with commas between: "-i,--input".
+  /// Spellings on a command line, with commas between.
   std::string flags() const { return flags_.empty() ? "--" + name_ : flags_; }
   bool is_positional() const { return flags_ == name_; }
-  /// The name in reports: "--input", or without dashes where it has no flag.
+  /// The name on a command line and in reports, with dashes unless it is positional.
   std::string option() const { return is_positional() ? name_ : "--" + name_; }
   /// Whether all that are given count, however many.
   bool repeats() const { return most_words_ == any_number; }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/fdk/check_fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
 #include "apps/commands/fdk_denoise.hpp"
 #include "apps/options/counts_options.hpp"
 #include "apps/options/grid_options.hpp"

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "algorithms/jobs/settings.hpp"
 #include "host/volume/cutout.hpp"
 
 namespace halocline {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/jobs/settings.hpp"
 #include "host/volume/volume.hpp"
 
 namespace halocline {

@@ -8,6 +8,7 @@
 #include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/kernel_folder.hpp"
 
 namespace halocline::session_test {
 namespace {
@@ -20,14 +21,21 @@ Program sizes() {
   return program;
 }
 
+constexpr const char* kernel = R"(
+__kernel void doubled(__global const float* restrict x, __global float* restrict y, ulong first, ulong end) {
+  const ulong n = first + get_global_id(0);
+  if (n < end) y[n] = 2.0f * x[n];
+}
+)";
+
 // y = 2 x
 Step doubled(const std::string& x, const std::string& y) {
   Step step{.name = "double", .over = Domain::slices, .arrays = {in(x), out(y)}};
   step.work = [=](Slab& slab, const WorkRange& part, const Scalars&) {
     const std::size_t layer = grid.slice(), count = layer * static_cast<std::size_t>(part.slices.count());
     const auto first = layer * static_cast<std::size_t>(part.slices.begin - slab.offset());
-    slab.launch({"vectors.cl", "vectors_scale", ""}, {count, 1, 1},
-                {in(x), out(y), 2.0f, std::uint64_t{first}, std::uint64_t{first + count}});
+    slab.launch({"doubled.cl", "doubled", ""}, {count, 1, 1},
+                {in(x), out(y), std::uint64_t{first}, std::uint64_t{first + count}});
   };
   return step;
 }
@@ -40,6 +48,7 @@ Volume read(Session& session, const std::string& name) {
 }
 
 TEST(Sessions, KeepContentsUntilNothingFits) {
+  const KernelFolder kernels{"doubled.cl", kernel};
   // three volumes with what belongs to them, then slabs, then not even slices
   Session session(open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 30000}), {});
   session.extend(sizes());
