@@ -156,6 +156,7 @@ Setting& Settings::add(const std::string& name, int& target, const std::string& 
 Setting& Settings::add(const std::string& name, std::uint64_t& target, const std::string& help) {
   return add(name, SettingKind::whole, help, [&target](const auto& words) { target = *whole_of(words.front()); })
       .whole_of_64_bits()
+      .by_default()
       .initial(fmt::to_string(target));
 }
 
@@ -176,7 +177,8 @@ Setting& Settings::add(const std::string& name, std::optional<int>& target, cons
 Setting& Settings::add(const std::string& name, std::optional<std::size_t>& target, const std::string& help) {
   return add(name, SettingKind::whole, help,
              [&target](const auto& words) { target = static_cast<std::size_t>(number_of(words.front())); })
-      .whole_from(0);
+      .whole_from(0)
+      .by_default();
 }
 
 Setting& Settings::add(const std::string& name, std::optional<double>& target, const std::string& help) {

@@ -37,6 +37,8 @@ class Setting {
   Setting& between(double least, double greatest);
   Setting& whole_from(std::int64_t least, std::int64_t greatest = std::numeric_limits<std::int32_t>::max());
   Setting& whole_of_64_bits();
+  /// The checks so far hold until another is named.
+  Setting& by_default() { return by_kind_ = true, *this; }
   Setting& not_empty(std::string expected);
   /// Names of settings of the same table: one without which it has no use, and one that it contradicts.
   Setting& needs(std::string name) { return needs_ = std::move(name), *this; }
