@@ -18,8 +18,8 @@
 #endif
 
 // One work-item a texel: (width, height, layers).
-__kernel void joseph_image_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny,
-                            int slices, int width, int height, int layers) {
+__kernel void joseph_image_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx,
+                                  int ny, int slices, int width, int height, int layers) {
   const int b = get_global_id(0), c = get_global_id(1), layer = get_global_id(2);
   if (b >= width || c >= height || layer >= layers) return;
   const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;

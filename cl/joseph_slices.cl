@@ -16,9 +16,8 @@
 #endif
 
 // Work-items: (nx, slices rounded up to a multiple of 4, ny) in groups of TILE x TILE.
-__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices_stack(__global const float* restrict volume,
-                                                                                __global float* restrict stacks, int nx,
-                                                                                int ny, int slices) {
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices_stack(
+    __global const float* restrict volume, __global float* restrict stacks, int nx, int ny, int slices) {
   __local float tile[TILE][TILE + 1];
   const int x0 = TILE * (int)get_group_id(0), k0 = TILE * (int)get_group_id(1), y = get_global_id(2);
   const int a = get_local_id(0), b = get_local_id(1);

@@ -42,9 +42,9 @@ __kernel void spdu_dual(__global const float* restrict u, __global const float* 
   qz[i] = pz * scale;
 }
 
-__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w, __global const float* restrict qx,
-                          __global const float* restrict qy, __global const float* restrict qz,
-                          __global float* restrict u,
+__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w,
+                          __global const float* restrict qx, __global const float* restrict qy,
+                          __global const float* restrict qz, __global float* restrict u,
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif
@@ -95,9 +95,9 @@ __kernel void spdu_dual(__global const float* restrict u, __global const float* 
   }
 }
 
-__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w, __global const float* restrict qx,
-                          __global const float* restrict qy, __global const float* restrict qz,
-                          __global float* restrict u,
+__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w,
+                          __global const float* restrict qx, __global const float* restrict qy,
+                          __global const float* restrict qz, __global float* restrict u,
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif

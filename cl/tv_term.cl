@@ -24,7 +24,8 @@ __kernel void tv_term_descend(__global const float* restrict data, REFERENCE_DEC
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, r.x, r.y, r.z);
-  const float before = u[i], after = fmin(fmax(fma(descent.tau, div - data[i], before), descent.lowest), descent.highest);
+  const float before = u[i],
+              after = fmin(fmax(fma(descent.tau, div - data[i], before), descent.lowest), descent.highest);
   u[i] = after;
   ubar[i] = 2.0f * after - before;
 }

@@ -5,8 +5,8 @@
 
 namespace halocline {
 
-/// Adds a subcommand with its options and what is below it. The one that a parsed line names becomes `chosen`. `command`
-/// has to outlive the parser.
+/// Adds a subcommand with its options and what is below it. The one that a parsed line names becomes `chosen`.
+/// `command` has to outlive the parser.
 void add_command(CLI::App& app, Command& command, Command*& chosen);
 
 /// The help of a subcommand alone. above: the names before its own, as "halocline geometry".

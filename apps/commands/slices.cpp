@@ -128,7 +128,8 @@ std::unique_ptr<Command> slices_command() {
   add_counts_flag(settings, command->counts, command->counts_arguments.options);
   add_noise_settings(settings, command->noise);
   add_counts_files(settings, command->counts_arguments);
-  add_variance_option(settings, command->noise,
+  add_variance_option(
+      settings, command->noise,
       "Also write the variance of each slice's pixels, 1/mm^2, or HU^2, in files as for -o; all is then "
       "filtered twice",
       "A,B,C");

@@ -1,6 +1,6 @@
 // The library's errors, warnings and notes name its parameters in backticks (host/system/error.hpp). Users of the
-// command know flags: this is the one table of parameters whose flag has another name, and the one translation, where text
-// leaves the command.
+// command know flags: this is the one table of parameters whose flag has another name, and the one translation, where
+// text leaves the command.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <random>
 
+#include "algorithms/jobs/setting_values.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/progress.hpp"
-#include "algorithms/jobs/setting_values.hpp"
 #include "host/opencl/device.hpp"
 #include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
