@@ -139,11 +139,11 @@ std::unique_ptr<Command> bench_denoise_command() {
   settings.add("method", command->methods, "Comma list of pdu, spdu, tvgd, pdu4d. Default: all").unit("LIST");
   settings
       .add("forms", command->forms,
-           "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one pass over "
-           "memory, duals of B bits (32, 16, 8), and, in place, chambolle-pock, seed (--schedule), huber, "
+           "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 or 2) in one pass over "
+           "memory, duals of B bits (32, 16), and, in place, chambolle-pock, seed (--schedule), huber, "
            "anisotropic (--tv), non-negative (--minimum 0) and reference (--reference) for pdu and spdu; of "
            "descent, adaptive (--adaptive-delta) and statistical (--weights) for tvgd; frames for pdu4d; or all. "
-           "Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
+           "Default: in-place and SxB, all of tvgd, and pdu4d")
       .unit("LIST");
   settings
       .add("seconds", command->options.seconds,

@@ -3,28 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
-#include <regex>
+
+#include "apps/job/option_names.hpp"
 
 namespace halocline {
 namespace {
 
-// "`alpha = halves`" as "--alpha halves".
-std::string with_flags(const std::string& help) {
-  static const std::regex named("`([a-z_]+)( = )?([^`]*)`");
-  std::string result;
-  auto from = help.cbegin();
-  for (std::sregex_iterator at(help.begin(), help.end(), named), end; at != end; ++at) {
-    result.append(from, (*at)[0].first);
-    result += flag_of((*at)[1]) + ((*at)[2].matched ? " " : "") + (*at)[3].str();
-    from = (*at)[0].second;
-  }
-  return result.append(from, help.cend());
-}
-
 CLI::Option* add_option(CLI::App& app, Setting& setting) {
-  const std::string flags = setting.flags(), help = with_flags(setting.help());
+  const std::string flags = setting.flags(), help = in_options(setting.help(), "");
   if (setting.kind() == SettingKind::flag)
     return app.add_flag_function(
         flags, [&setting](std::int64_t count) { setting.set({count > 0 ? "true" : "false"}); }, help);
@@ -48,12 +35,6 @@ CLI::Option* add_option(CLI::App& app, Setting& setting) {
 }
 
 }  // namespace
-
-std::string flag_of(const std::string& setting) {
-  std::string name = setting;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
 
 void add_settings(CLI::App& app, Settings& settings) {
   std::map<std::string, CLI::Option*> options;

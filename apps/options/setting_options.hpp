@@ -1,8 +1,6 @@
 // Options of the command line that are made of settings (algorithms/jobs/settings.hpp).
 #pragma once
 
-#include <string>
-
 #include "algorithms/jobs/settings.hpp"
 
 namespace CLI {
@@ -14,8 +12,5 @@ namespace halocline {
 /// Adds an option for each setting, which sets it. Names in backticks of a help text appear as flags. `settings` has to
 /// outlive the parser.
 void add_settings(CLI::App& app, Settings& settings);
-
-/// "--time-limit" for "time-limit" or "time_limit".
-std::string flag_of(const std::string& setting);
 
 }  // namespace halocline

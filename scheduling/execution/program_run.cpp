@@ -54,7 +54,7 @@ Program placed_program(Program program, const ProgramInputs& inputs, const Volum
   for (auto& need : program.needs.arrays) {
     if (need.lifetime == Lifetime::output) need.on_device = need.on_device || lies_on(output, devices);
     const auto input = inputs.find(need.name);
-    if (need.lifetime == Lifetime::input && input != inputs.end() && input->second.source != nullptr && !need.encode)
+    if (need.lifetime == Lifetime::input && input != inputs.end() && input->second.source != nullptr)
       need.on_device = need.on_device || lies_on(*input->second.source, devices);
   }
   return program;

@@ -262,7 +262,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   Plan common;
   common.requirements = requirements;
   for (auto& need : common.requirements.arrays)
-    need.on_device = need.on_device || (options.on_devices.contains(need.name) && !need.encode);
+    need.on_device = need.on_device || options.on_devices.contains(need.name);
   common.devices.assign(devices.begin(), devices.end());
   for (auto& device : common.devices)
     if (const auto held = options.reserved.find(device.name); held != options.reserved.end())

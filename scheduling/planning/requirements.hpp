@@ -80,8 +80,6 @@ struct ArrayNeed {
   bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)
   bool on_device = false;      // of lifetime input and output, it resides on the devices: it needs no bus
   ArrayRole role = ArrayRole::own;
-  /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
-  std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };
 
 /// A scratch array of the same shape in another role.

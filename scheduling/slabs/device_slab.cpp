@@ -106,25 +106,7 @@ void DeviceSlab::require_float_volume(const std::string& name) const {
     throw std::logic_error(fmt::format("{} is no volume of float32", name));
 }
 
-// Pieces are encoded by the threads that fill the memory for the bus.
-void DeviceSlab::upload_encoded(const Array& array, Range slices, const VolumeSource& source) {
-  const std::size_t slice = slice_bytes(array.need.name), element = array.need.element_bytes;
-  enqueue(Queue::upload, {{array.need.name, Access::out}}, [&](std::span<const Event> waits) {
-    return staging_.write(
-        array.buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-        slice * static_cast<std::size_t>(slices.count()),
-        [&](std::byte* at, std::size_t begin, std::size_t bytes) {
-          const std::size_t first = (slice * static_cast<std::size_t>(slices.begin) + begin) / element,
-                            count = bytes / element;
-          UninitialisedVector<float> values(source.data() == nullptr ? count : 0);
-          if (source.data() == nullptr) source.read(first, count, values.data());
-          array.need.encode(source.data() == nullptr ? values.data() : source.data() + first, at, count);
-        },
-        waits);
-  });
-}
-
-// Of voxels that lie, or have a place, on this device.
+// Slices whose voxels lie, or have a place, on this device.
 template <class Voxels>
 Range DeviceSlab::slices_here(const Voxels& voxels, std::size_t slice, Range slices) const {
   const VoxelRange here = voxels.voxels_on(device_);
@@ -135,10 +117,10 @@ Range DeviceSlab::slices_here(const Voxels& voxels, std::size_t slice, Range sli
 }
 
 std::size_t DeviceSlab::upload(const std::string& name, Range slices, const VolumeSource& source) {
-  if (!array(name).need.encode) require_float_volume(name);
+  require_float_volume(name);
   if (slices.empty()) return 0;
   const std::size_t slice = slice_bytes(name);
-  const Range here = array(name).need.encode ? Range{slices.begin, slices.begin} : slices_here(source, slice, slices);
+  const Range here = slices_here(source, slice, slices);
   if (!here.empty()) {
     const DevicePlace place{device_, array(name).buffer,
                             slice * static_cast<std::size_t>(here.begin - plan_.extended.begin)};
@@ -155,7 +137,6 @@ std::size_t DeviceSlab::upload(const std::string& name, Range slices, const Volu
 
 void DeviceSlab::upload_over_bus(const std::string& name, Range slices, const VolumeSource& source) {
   if (slices.empty()) return;
-  if (array(name).need.encode) return upload_encoded(array(name), slices, source);
   if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
   const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
   const Buffer& buffer = array(name).buffer;

@@ -98,7 +98,6 @@ class DeviceSlab : public Slab {
 
  private:
   void require_float_volume(const std::string& name) const;
-  void upload_encoded(const Array& array, Range slices, const VolumeSource& source);
   template <class Voxels>
   Range slices_here(const Voxels& voxels, std::size_t slice, Range slices) const;
   void upload_over_bus(const std::string& name, Range slices, const VolumeSource& source);
