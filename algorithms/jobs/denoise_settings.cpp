@@ -201,6 +201,15 @@ void add_penalty_settings(Settings& settings, PenaltySettings& penalty, Regulari
       .group(group);
 }
 
+void add_reference_setting(Settings& settings, std::string& reference) {
+  settings
+      .add("reference", reference,
+           "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, the "
+           "result may have them for free")
+      .unit("FILE")
+      .group(settings.find("tv")->group());
+}
+
 void add_denoise_settings(Settings& settings, DenoiseSettings& denoise) {
   auto& p = denoise.parameters;
   settings

@@ -48,6 +48,9 @@ void add_alpha_setting(Settings& settings, DenoiseSettings& denoise);
 void add_penalty_settings(Settings& settings, PenaltySettings& penalty, Regulariser& regulariser,
                           const std::string& group = "Other problems than plain total variation (pdu, spdu)");
 
+/// The name of the image that guides the penalty, beside its settings. For front ends that name images.
+void add_reference_setting(Settings& settings, std::string& reference);
+
 /// The text of `alpha` as a number, or as one of units of the noise ("1.5/sigma"). Throws InputError if it is neither.
 struct StrengthNumber {
   double value = 0;

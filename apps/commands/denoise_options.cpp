@@ -52,12 +52,7 @@ void add_denoise_options(Settings& settings, DenoiseCommand& command) {
            "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "
            "auto or A/sigma, and --weights halves")
       .unit("A,B");
-  settings
-      .add("reference", command.reference,
-           "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
-           "the result may have them for free")
-      .unit("FILE")
-      .group(settings.find("tv")->group());
+  add_reference_setting(settings, command.reference);
   add_control_options(settings, command.control);
   add_output_options(settings, command);
 }

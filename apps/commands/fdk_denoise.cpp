@@ -35,8 +35,7 @@ void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise) {
   add_alpha_setting(settings, denoise);
   add_method_settings(settings, denoise);
   add_penalty_settings(settings, denoise.penalty, denoise.parameters.regulariser);
-  settings.add("reference", denoise.reference, "Another volume of the object, whose edges guide the denoising")
-      .unit("FILE");
+  add_reference_setting(settings, denoise.reference);
   for (std::size_t n = before; n < settings.all().size(); ++n) {
     Setting& setting = settings.all()[n].group("Denoising the volume");
     if (setting.name() != "denoise") setting.needs("denoise");

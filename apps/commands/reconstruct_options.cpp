@@ -20,12 +20,7 @@ void add_image_options(Settings& settings, ReconstructCommand& command) {
   settings.add("gap-map", command.gap_map, "Also write each voxel's part of the gap: where it is not done")
       .unit("FILE")
       .group(settings.find("gap")->group());
-  settings
-      .add("reference", command.reference,
-           "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
-           "the result may have them for free")
-      .unit("FILE")
-      .group(settings.find("tv")->group());
+  add_reference_setting(settings, command.reference);
 }
 
 void add_end_options(Settings& settings, ReconstructCommand& command) {
