@@ -41,7 +41,7 @@
 
 // Work-items: (columns, views).
 __kernel void joseph_slices_adjoint_table(__global const float* restrict rays, __global float4* restrict columns,
-                                   Extent extent, PerAxis voxel, Batch batch) {
+                                          Extent extent, PerAxis voxel, Batch batch) {
   const int at = get_global_id(0), view = get_global_id(1);
   if (view >= batch.views || at >= batch.columns) return;
   const Ray ray = RAY_AT(batch.first_view + view, 2 * at, from_centre(batch.row_begin, batch.rows));

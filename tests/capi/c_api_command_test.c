@@ -282,8 +282,8 @@ static void unmeasured_rays_do_what_they_do_in_the_command(void) {
   CHECK_OK(halocline_project(s.context, s.geometry, &s.volume_grid, s.volume, &s.stack_grid, s.projections, NULL));
   for (n = 0; n < pixels; ++n) before[n] = (float)(20000 + 100 * (n % 7)), after[n] = 0.9f * before[n];
   for (n = 0; n < count_of(&s.stack_grid); ++n)
-    counts[n] = (float)(before[n % pixels] * (1 - 0.1 * (double)(n / pixels) / (double)(views - 1)) *
-                        exp(-s.projections[n]));
+    counts[n] =
+        (float)(before[n % pixels] * (1 - 0.1 * (double)(n / pixels) / (double)(views - 1)) * exp(-s.projections[n]));
   for (n = 3; n < count_of(&s.stack_grid); n += 997) counts[n] = (float)(HUGE_VAL - HUGE_VAL);
   for (n = 17; n < count_of(&s.stack_grid); n += pixels) s.projections[n] = (float)HUGE_VAL;
   write_image(path("before.mha"), &flat_grid, before);
@@ -339,7 +339,8 @@ static int has_word(const char* text, const char* word) {
 static const char* const not_settings =
     "help input geometry output halves reference init weights flat flats dark darks bad-pixels variance-out halves-out "
     "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu views crop bin "
-    "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise html html-size "
+    "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise "
+    "html html-size "
     "undenoised";
 /* Those of what fdk does with --denoise, which is another job here. */
 static const char* const of_fdk_denoise =
@@ -398,13 +399,13 @@ static void every_option_is_a_setting(void) {
   free_scan(&s);
 }
 
-static const test tests[] = {{"does_what_the_command_does", does_what_the_command_does},
-                             {"jobs_do_what_the_command_does", jobs_do_what_the_command_does},
-                             {"counts_do_what_they_do_in_the_command", counts_do_what_they_do_in_the_command},
-                             {"unmeasured_rays_do_what_they_do_in_the_command",
-                              unmeasured_rays_do_what_they_do_in_the_command},
-                             {"frames_do_what_they_do_in_the_command", frames_do_what_they_do_in_the_command},
-                             {"every_option_is_a_setting", every_option_is_a_setting}};
+static const test tests[] = {
+    {"does_what_the_command_does", does_what_the_command_does},
+    {"jobs_do_what_the_command_does", jobs_do_what_the_command_does},
+    {"counts_do_what_they_do_in_the_command", counts_do_what_they_do_in_the_command},
+    {"unmeasured_rays_do_what_they_do_in_the_command", unmeasured_rays_do_what_they_do_in_the_command},
+    {"frames_do_what_they_do_in_the_command", frames_do_what_they_do_in_the_command},
+    {"every_option_is_a_setting", every_option_is_a_setting}};
 
 int main(int argc, char** argv) {
   return run_test(tests, sizeof tests / sizeof tests[0], argc, argv);
