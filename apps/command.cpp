@@ -156,7 +156,7 @@ int fail(const std::string& command, const std::string& text, int code) {
 int run_command(int argc, const char* const* argv) {
   std::optional<InterruptHandler> handler;
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
-  CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
+  CLI::App app(program_about, "halocline");
   app.set_version_flag("-V,--version", version_text());
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.option_defaults()->always_capture_default();
@@ -164,17 +164,12 @@ int run_command(int argc, const char* const* argv) {
   app.get_formatter()->column_width(34);
   app.require_subcommand(1);
   app.fallthrough();
-  app.footer(
-      "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
-      "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that "
-      "it\n"
-      "leads to is written, whether it is there already or not.\n" +
-      exit_codes_text());
+  app.footer(program_footer + exit_codes_text());
 
   CommonOptions common;
   Settings common_settings;
   const auto commands = make_commands();
-  const auto help = help_command(app);
+  const auto help = help_command(app, common_settings);
   Command* chosen = nullptr;
   std::string command;
   try {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/registry.hpp"
 
 namespace halocline {
@@ -112,6 +113,8 @@ void add_end_settings(Settings& settings, DenoiseSettings& denoise) {
 }  // namespace
 
 void add_alpha_setting(Settings& settings, DenoiseSettings& denoise) {
+  std::vector<std::string> rules = parameter_rules();
+  rules.emplace_back("target");
   settings
       .add("alpha", SettingKind::text,
            "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; 1.5/sigma: the same in units "
@@ -128,7 +131,8 @@ void add_alpha_setting(Settings& settings, DenoiseSettings& denoise) {
              if (!text.empty() && text != "target" && !is_strength_rule(text)) strength_number(text);
              denoise.alpha = text;
            })
-      .unit("A|A/sigma|RULE");
+      .unit("A|A/sigma|RULE")
+      .also(std::move(rules));
 }
 
 void add_method_settings(Settings& settings, DenoiseSettings& denoise) {

@@ -120,6 +120,16 @@ Setting& Setting::not_empty(std::string expected) {
   return require(std::move(expected), [](const std::string& text) { return !text.empty(); });
 }
 
+Setting& Setting::file(FileKind kind, bool written, bool several) {
+  file_ = {kind, written, several};
+  return unit_ == default_unit(kind_) ? unit("FILE") : *this;
+}
+
+FileUse Setting::file() const {
+  const bool names_file = unit_ == "FILE" || unit_.starts_with("FILE|") || unit_.ends_with("|FILE");
+  return names_file && file_.kind == FileKind::none ? FileUse{FileKind::image} : file_;
+}
+
 std::string Setting::expected(const std::string& text) const {
   if (kind_ == SettingKind::flag) {
     const bool right = is_true(text) || text == "false" || text == "0";

@@ -16,6 +16,14 @@
 namespace halocline {
 
 enum class SettingKind { flag, whole, number, word, text, numbers, bytes };
+/// Files that a setting names.
+enum class FileKind { none, image, geometry, picture, json, text, any };
+struct FileUse {
+  FileKind kind = FileKind::none;
+  bool written = false;
+  bool several = false;  ///< with commas between
+};
+
 enum class Numbers { any, positive, sizes, indices };  // sizes: whole, from 1; indices: whole, from 0
 
 /// One setting. Functions that return the setting complete its description.
@@ -28,6 +36,11 @@ class Setting {
   Setting& operator=(const Setting&) = delete;
 
   Setting& unit(std::string name) { return unit_ = std::move(name), *this; }  ///< name of its value, as "MM"
+  /// Its value names such a file. Without it, one with the unit FILE names an image that is read.
+  Setting& file(FileKind kind, bool written = false, bool several = false);
+  Setting& writes(FileKind kind) { return file(kind, true); }
+  /// Words that it takes beside others, for help and completion.
+  Setting& also(std::vector<std::string> words) { return also_ = std::move(words), *this; }
   Setting& group(std::string title) { return group_ = std::move(title), *this; }
   Setting& initial(std::string text) { return initial_ = std::move(text), *this; }  ///< the default that help shows
   Setting& one_of(std::vector<std::string> words);
@@ -58,6 +71,8 @@ class Setting {
   const std::string& group() const { return group_; }
   const std::string& initial() const { return initial_; }
   const std::vector<std::string>& words() const { return words_; }
+  FileUse file() const;
+  const std::vector<std::string>& also() const { return also_; }
   const std::string& needs() const { return needs_; }
   const std::vector<std::string>& excludes() const { return excludes_; }
   int most_words() const { return most_words_; }
@@ -91,7 +106,8 @@ class Setting {
 
   std::string name_, flags_, help_, unit_, group_, initial_, needs_;
   SettingKind kind_;
-  std::vector<std::string> words_, excludes_, value_;
+  std::vector<std::string> words_, also_, excludes_, value_;
+  FileUse file_;
   std::vector<Check> checks_;
   Take take_;
   int most_words_ = 1;

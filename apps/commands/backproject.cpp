@@ -102,14 +102,14 @@ std::unique_ptr<Command> backproject_command() {
   Settings& settings = sub->settings;
   auto command = std::make_shared<BackprojectCommand>();
   settings.add("input", command->input, "Projections (u, v, view)").named("-i,--input").required().unit("FILE");
-  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_geometry_option(settings, command->geometry);
   add_backproject_settings(settings, *command);
   add_pixel_options(settings, command->detector);
   add_grid_options(settings, command->grid, true);
   settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer =
       "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
       "1.5,1.5,1.5 -o volume.mha";

@@ -53,7 +53,7 @@ std::unique_ptr<Command> counts_command() {
   settings.add("output", command->output, std::string("Line integrals to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer = "Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha";
   sub->run = [command](Job& job) { run_counts(job, *command); };
   return sub;

@@ -18,7 +18,7 @@ void add_output_options(Settings& settings, DenoiseCommand& command) {
                slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   settings
       .add("output-type", command.output_type,
            "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
@@ -51,7 +51,8 @@ void add_denoise_options(Settings& settings, DenoiseCommand& command) {
       .add("halves", command.halves,
            "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "
            "auto or A/sigma, and --weights halves")
-      .unit("A,B");
+      .unit("A,B")
+      .file(FileKind::image, false, true);
   add_reference_setting(settings, command.reference);
   add_control_options(settings, command.control);
   add_output_options(settings, command);

@@ -31,7 +31,7 @@ void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise) {
       .one_of(fdk_denoisers)
       .unit("METHOD");
   settings.add("undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
-      .unit("FILE");
+      .writes(FileKind::image);
   add_alpha_setting(settings, denoise);
   add_method_settings(settings, denoise);
   add_penalty_settings(settings, denoise.penalty, denoise.parameters.regulariser);

@@ -14,7 +14,7 @@ void add_output_options(Settings& settings, FdkCommand& command) {
            std::string("Volume of attenuations to write, 1/mm, or HU with --hu") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   add_water_option(settings, command.water);
   settings
       .add("output-type", command.output_type,
@@ -31,7 +31,7 @@ void add_interruption_options(Settings& settings, FdkCommand& command) {
            "Keep slices there as they are done, so that --resume can go on from them whatever ends the run: a kill, "
            "a crash, a lost device, Ctrl-C. --dry-run says how large it can get. The work is cut into at least 8 "
            "slabs. Removed when the result has been written")
-      .unit("FILE")
+      .writes(FileKind::any)
       .group(group);
   settings
       .add("resume", command.resume,
@@ -52,7 +52,7 @@ void add_fdk_options(Settings& settings, FdkCommand& command) {
       .named("-i,--input")
       .required()
       .unit("FILE");
-  settings.add("geometry", command.geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_geometry_option(settings, command.geometry);
   add_projection_options(settings, command.projections);
   add_grid_options(settings, command.grid, true);
   add_filter_settings(settings, command.filter, true);
@@ -66,7 +66,8 @@ void add_fdk_options(Settings& settings, FdkCommand& command) {
            "Also write the reconstructions of the odd and of the even views as they lie on the circle (for "
            "denoise --halves and noise-map), 1/mm, or HU; needs no model of the noise, and twice the time")
       .unit("A,B")
-      .group("Noise of the volume");
+      .group("Noise of the volume")
+      .file(FileKind::image, true, true);
   add_output_options(settings, command);
   add_fdk_denoise_options(settings, command.denoise);
   add_interruption_options(settings, command);

@@ -81,7 +81,7 @@ std::unique_ptr<Command> geometry_check_command() {
       "check", "Look for set-ups that are inconsistent, mirrored or impossible; exit code 2 if one is impossible");
   Settings& settings = sub->settings;
   auto command = std::make_shared<CheckCommand>();
-  settings.add("geometry", command->geometry, geometry_file_help).positional().required().unit("FILE");
+  settings.add("geometry", command->geometry, geometry_file_help).positional().required().file(FileKind::geometry);
   settings.add("input", command->projections, "Projections (u, v, view) whose header says the detector")
       .named("-i,--input")
       .unit("FILE");

@@ -109,7 +109,7 @@ std::unique_ptr<Command> geometry_circular_command() {
   settings.add("arc", c.arc, "Degrees that the gantry turns; negative: backwards").finite().unit("A");
   settings.add("first-angle", c.first_angle, "Gantry angle of the first view, degrees").finite().unit("A");
   settings.add("angles", command->angles, "Text file with the gantry angles, degrees, one a line")
-      .unit("FILE")
+      .file(FileKind::text)
       .excludes("arc")
       .excludes("first-angle");
   const auto offset = [&](const char* name, double& value, const char* description) {
@@ -121,7 +121,10 @@ std::unique_ptr<Command> geometry_circular_command() {
   offset("source-offset-y", c.source_offset_y, "Source's offset along v, mm");
   offset("out-of-plane", c.out_of_plane_angle, "Out-of-plane angle, degrees");
   offset("in-plane", c.in_plane_angle, "In-plane angle, degrees");
-  settings.add("output", command->output, "Geometry file to write (.xml)").named("-o,--output").required().unit("FILE");
+  settings.add("output", command->output, "Geometry file to write (.xml)")
+      .named("-o,--output")
+      .required()
+      .writes(FileKind::geometry);
   sub->footer = "Example:\n  halocline geometry circular --sid 1000 --sdd 1536 --projections 360 -o geometry.xml";
   sub->run = [command](Job& job) { run_circular(job, *command); };
   return sub;

@@ -94,7 +94,7 @@ std::unique_ptr<Command> geometry_convert_command() {
                                        ".xtekct, .pca and Data Exchange files");
   Settings& settings = sub->settings;
   auto command = std::make_shared<ConvertCommand>();
-  settings.add("input", command->input, "Geometry to read").named("-i,--input").required().unit("FILE");
+  settings.add("input", command->input, "Geometry to read").named("-i,--input").required().file(FileKind::geometry);
   settings.add("from", command->from, "Format of the input. Default: by its extension and content")
       .one_of(geometry_format_names());
   settings.add("to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")
@@ -110,7 +110,10 @@ std::unique_ptr<Command> geometry_convert_command() {
   change("proj-offset-y", command->projection_offset_y, "Set the detector's offset along v, mm", "D");
   change("out-of-plane", command->out_of_plane_angle, "Set the out-of-plane angle, degrees", "A");
   change("in-plane", command->in_plane_angle, "Set the in-plane angle, degrees", "A");
-  settings.add("output", command->output, "Geometry file to write").named("-o,--output").required().unit("FILE");
+  settings.add("output", command->output, "Geometry file to write")
+      .named("-o,--output")
+      .required()
+      .writes(FileKind::geometry);
   sub->footer =
       "Example:\n  halocline geometry convert -i geometry.xml --to astra --detector 512,384 --pixel 0.4,0.4 -o "
       "vectors.txt";

@@ -302,7 +302,7 @@ std::unique_ptr<Command> geometry_find_axis_command() {
       .named("-i,--input")
       .required()
       .unit("FILE");
-  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_geometry_option(settings, command->geometry);
   add_views_option(settings, command->projections);
   add_detector_options(settings, command->projections);
   settings
@@ -329,7 +329,7 @@ std::unique_ptr<Command> geometry_find_axis_command() {
            "Geometry to write, of all views in the file, with the axis that was found, and with the detector's tilt "
            "about the beam if it is more than three times its uncertainty (RTK's XML)")
       .named("-o,--output")
-      .unit("FILE");
+      .writes(FileKind::geometry);
   sub->footer =
       "Columns are those of the file, also with --crop and --bin.\nExample:\n  halocline geometry find-axis -i "
       "counts.mha --counts --flat flats.mha --dark darks.mha --geometry geometry.xml -o corrected.xml";

@@ -234,14 +234,14 @@ std::unique_ptr<Command> geometry_show_command() {
                                        "field of view; draw it");
   Settings& settings = sub->settings;
   auto command = std::make_shared<ShowCommand>();
-  settings.add("geometry", command->geometry, geometry_file_help).positional().required().unit("FILE");
+  settings.add("geometry", command->geometry, geometry_file_help).positional().required().file(FileKind::geometry);
   settings.add("input", command->projections, "Projections (u, v, view) whose header says the detector")
       .named("-i,--input")
       .unit("FILE");
   add_detector_options(settings, command->detector);
   add_grid_options(settings, command->grid);
   settings.add("views", command->views, "Also list the nine parameters of every view");
-  settings.add("png", command->png, "Draw source, detector, field of view and volume there").unit("FILE");
+  settings.add("png", command->png, "Draw source, detector, field of view and volume there").writes(FileKind::picture);
   sub->footer =
       "Example:\n  halocline geometry show geometry.xml --detector 256,192 --pixel 1.2,1.2 --size 128,128,128 "
       "--spacing "

@@ -44,9 +44,6 @@ void write_files(Job& job, const HelpCommand& command, const std::vector<HelpFil
   for (const auto& file : files) {
     const std::string path = (fs::path(command.output) / file.name).string();
     write_file_atomically(path, [&](std::ostream& out) { out << file.text; });
-    if (file.executable)
-      fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                      fs::perm_options::add);
   }
   job.say(fmt::format("{}: {}", command.output, plural(files.size(), "file", "files")));
 }
@@ -69,8 +66,17 @@ std::string plain_text(CLI::App& app, const std::vector<std::string>& path) {
   return level->help(above);
 }
 
-void run_help(Job& job, CLI::App& app, const HelpCommand& command) {
-  const CommandTable table = command_table(app);
+CommandTable whole_table(CLI::App& app, Settings& common) {
+  const auto commands = make_commands();
+  const auto help = help_command(app, common);
+  std::vector<const Command*> all;
+  for (const auto& each : commands) all.push_back(each.get());
+  all.push_back(help.get());
+  return command_table(common, all);
+}
+
+void run_help(Job& job, CLI::App& app, Settings& common, const HelpCommand& command) {
+  const CommandTable table = whole_table(app, common);
   if (command.format.empty()) {
     table.find(command.path);  // tells of names that are wrong
     return print(plain_text(app, command.path));
@@ -81,7 +87,7 @@ void run_help(Job& job, CLI::App& app, const HelpCommand& command) {
 
 }  // namespace
 
-std::unique_ptr<Command> help_command(CLI::App& app) {
+std::unique_ptr<Command> help_command(CLI::App& app, Settings& common) {
   auto sub =
       std::make_unique<Command>("help", "Help of a subcommand, also as manual pages and as completion for shells");
   Settings& settings = sub->settings;
@@ -92,21 +98,19 @@ std::unique_ptr<Command> help_command(CLI::App& app) {
       .initial("");
   settings
       .add("as", command->format,
-           "man: a manual page; bash, zsh, fish: completion of the whole command; json: all options with "
-           "their types and defaults; rst: a page of reStructuredText; slicer: a command-line module of 3D "
-           "Slicer, of a subcommand that makes an image of one. Default: plain text")
+           "man: a manual page; bash, zsh: completion of the whole command; json: all options with their types and "
+           "defaults; rst: a page of reStructuredText. Default: plain text")
       .one_of(help_format_names());
   settings
       .add("output", command->output,
-           "Write files there instead of printing: of man and rst a page for each subcommand, of slicer a "
-           "description and a script for each")
+           "Write files there instead of printing: of man and rst a page for each subcommand")
       .named("-o,--output")
       .needs("as")
       .unit("FOLDER");
   sub->footer =
       "Example:\n  halocline help geometry circular\n  halocline help --as man fdk | man -l -\n"
       "  halocline help --as bash -o ~/.local/share/bash-completion/completions";
-  sub->run = [&app, command](Job& job) { run_help(job, app, *command); };
+  sub->run = [&app, &common, command](Job& job) { run_help(job, app, common, *command); };
   return sub;
 }
 

@@ -70,7 +70,7 @@ std::unique_ptr<Command> noise_command() {
   settings.add("output", command->output, std::string("Noisy projections to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer = "Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha";
   sub->run = [command](Job& job) { run_noise(job, *command); };
   return sub;

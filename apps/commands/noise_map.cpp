@@ -76,11 +76,12 @@ std::unique_ptr<Command> noise_map_command() {
       .add("halves", command->halves,
            "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: the variance of "
            "their mean, smoothed over some 12 voxels")
-      .unit("A,B");
+      .unit("A,B")
+      .file(FileKind::image, false, true);
   settings.add("output", command->output, std::string("Variances to write, squared grey values") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer = "Example:\n  halocline noise-map --halves odd.mha,even.mha -o variance.mha";
   sub->run = [command](Job& job) { run_noise_map(job, *command); };
   return sub;

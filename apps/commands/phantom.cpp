@@ -68,7 +68,7 @@ std::unique_ptr<Command> phantom_command() {
   settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer =
       "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha";
   sub->run = [command](Job& job) { run_phantom(job, *command); };

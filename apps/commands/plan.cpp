@@ -261,7 +261,8 @@ std::unique_ptr<Command> plan_command() {
       .add("machine", command->machine,
            "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
            "laptop, cluster-node). Default: the devices here, as --device chooses them")
-      .unit("FILE|NAME");
+      .unit("FILE|NAME")
+      .file(FileKind::json);
   settings.add("method", command->method, fmt::format("One of {}", fmt::join(methods(), ", "))).required().initial("");
   settings.add("size", command->size, "Voxels: N for a cube, or NX,NY,NZ").required().initial("").unit("N|NX,NY,NZ");
   settings.add("iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")

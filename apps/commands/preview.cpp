@@ -89,7 +89,10 @@ std::unique_ptr<Command> preview_command() {
   settings.add("montage", command->preview.montage, "The three middle slices side by side")
       .excludes("axis")
       .excludes("slice");
-  settings.add("output", command->output, "Picture to write (.png)").named("-o,--output").required().unit("FILE");
+  settings.add("output", command->output, "Picture to write (.png)")
+      .named("-o,--output")
+      .required()
+      .writes(FileKind::picture);
   sub->footer = "Example:\n  halocline preview -i volume.mha --axis z --slice 64 --window 0,0.04 -o slice.png";
   sub->run = [command](Job& job) { run_preview(job, *command); };
   return sub;

@@ -132,14 +132,9 @@ std::unique_ptr<Command> project_command() {
   settings.add("mu", command->mu, "Attenuation of the phantom's value 1, 1/mm").positive().unit("MU").needs("phantom");
   add_project_settings(settings, *command);
   for (const char* name : {"projector", "rays", "interpolation"}) settings.find(name)->excludes("phantom");
-  settings
-      .add("geometry", command->geometry,
-           std::string(geometry_file_help) +
-               ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "
-               "parallel beam through all of it; of --phantom, they are whole lines")
-      .named("-g,--geometry")
-      .required()
-      .unit("FILE");
+  add_geometry_option(settings, command->geometry,
+                      ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "
+                      "parallel beam through all of it; of --phantom, they are whole lines");
   settings.add_list("detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
       .required();
   settings.add_list("pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm").required();
@@ -148,7 +143,7 @@ std::unique_ptr<Command> project_command() {
   settings.add("output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
   sub->footer =
       "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
       "projections.mha";

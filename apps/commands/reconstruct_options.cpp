@@ -18,7 +18,7 @@ void add_image_options(Settings& settings, ReconstructCommand& command) {
       .group(settings.find("photons")->group());
   for (const char* other : {"photons", "electronic", "no-weights"}) settings.find(other)->excludes("weights");
   settings.add("gap-map", command.gap_map, "Also write each voxel's part of the gap: where it is not done")
-      .unit("FILE")
+      .writes(FileKind::image)
       .group(settings.find("gap")->group());
   add_reference_setting(settings, command.reference);
 }
@@ -28,13 +28,13 @@ void add_end_options(Settings& settings, ReconstructCommand& command) {
   settings
       .add("plot", command.plot,
            "Also a picture (.png) of how the relative gap fell from pass to pass, or without a penalty the residual")
-      .unit("FILE")
+      .writes(FileKind::picture)
       .group(group);
   settings
       .add("checkpoint", command.checkpoint,
            "Keep the state of the iterations there, so that --resume can go on from it "
            "whatever ends the run. Removed when the result has been written")
-      .unit("FILE")
+      .writes(FileKind::any)
       .group(group);
   settings
       .add("checkpoint-every", command.checkpoint_every,
@@ -63,7 +63,7 @@ void add_reconstruct_options(Settings& settings, ReconstructCommand& command) {
       .named("-i,--input")
       .required()
       .unit("FILE");
-  settings.add("geometry", command.geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_geometry_option(settings, command.geometry);
   add_reconstruct_settings(settings, command, command.counts_arguments.options);
   add_image_options(settings, command);
   add_views_option(settings, command.projections);
@@ -81,7 +81,7 @@ void add_reconstruct_options(Settings& settings, ReconstructCommand& command) {
   settings.add("output", command.output, std::string("Volume to write") + slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("FILE");
+      .writes(FileKind::image);
 }
 
 void take_reconstruct_options(ReconstructCommand& command) {

@@ -100,7 +100,7 @@ std::unique_ptr<Command> slices_command() {
       .named("-i,--input")
       .required()
       .unit("FILE");
-  settings.add("geometry", command->geometry, geometry_file_help).named("-g,--geometry").required().unit("FILE");
+  add_geometry_option(settings, command->geometry);
   add_detector_options(settings, command->projections);
   add_grid_options(settings, command->grid, true);
   const std::string slices = "Slices through that volume";
@@ -140,7 +140,8 @@ std::unique_ptr<Command> slices_command() {
                slice_files_help)
       .named("-o,--output")
       .required()
-      .unit("A,B,C");
+      .unit("A,B,C")
+      .file(FileKind::image, true, true);
   add_water_option(settings, command->water);
   sub->footer =
       "Projections are uploaded and filtered once and stay on the device; all slices share them. A slice on a plane of "

@@ -1,31 +1,17 @@
 // The subcommands: of each its settings and what it does.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "algorithms/jobs/settings.hpp"
+#include "apps/options/subcommand.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace halocline {
-
-class Job;
-using Action = std::function<void(Job&)>;
-
-struct Command {
-  Command(std::string with_name, std::string with_about) : name(std::move(with_name)), about(std::move(with_about)) {}
-
-  std::string name, about, footer;
-  Settings settings;
-  Action run;
-  std::vector<std::unique_ptr<Command>> subcommands;  ///< one of which is to be chosen; then there is no `run`
-};
 
 std::unique_ptr<Command> devices_command();
 std::unique_ptr<Command> phantom_command();
@@ -45,8 +31,8 @@ std::unique_ptr<Command> view_command();
 std::unique_ptr<Command> bench_command();
 std::unique_ptr<Command> tune_command();
 std::unique_ptr<Command> plan_command();
-/// app: the whole command.
-std::unique_ptr<Command> help_command(CLI::App& app);
+/// app: the whole command, whose common settings these are.
+std::unique_ptr<Command> help_command(CLI::App& app, Settings& common);
 
 /// Does it and finishes the job, also where it throws.
 void carry_out(const Action& action, Job& job);

@@ -130,7 +130,7 @@ std::unique_ptr<Command> view_command() {
       .add("output", command->output,
            "Write the page there (.html) and open no browser. Default: to a temporary folder, and open it")
       .named("-o,--output")
-      .unit("FILE");
+      .writes(FileKind::any);
   sub->footer = "Example:\n  halocline view volume.mha denoised.mha";
   sub->run = [command](Job& job) { run_view(job, *command); };
   return sub;

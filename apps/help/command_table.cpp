@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
-#include "algorithms/denoise/parameter_choice.hpp"
+#include "apps/job/option_names.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -17,53 +16,6 @@ namespace {
 constexpr ExitCode codes[] = {
     {0, "done"}, {2, "a wrong command line or input, or too little device memory"}, {1, "anything else"}};
 
-// What the parser does not know of options that name files. The first row that fits counts; an option with FILE for its
-// value and without a row here reads an image.
-struct FileRow {
-  std::string_view command, option;
-  FileUse use;
-};
-constexpr FileRow file_rows[] = {
-    {"geometry convert", "--input", {FileKind::geometry}},
-    {"geometry", "--output", {FileKind::geometry, true}},
-    {"preview", "--output", {FileKind::picture, true}},
-    {"slices", "--output", {FileKind::image, true, true}},
-    {"slices", "--variance-out", {FileKind::image, true, true}},
-    {"help", "--output", {}},
-    {"view", "--output", {FileKind::any, true}},
-    {"", "--output", {FileKind::image, true}},
-    {"", "--variance-out", {FileKind::image, true}},
-    {"", "--undenoised", {FileKind::image, true}},
-    {"", "--gap-map", {FileKind::image, true}},
-    {"", "--halves-out", {FileKind::image, true, true}},
-    {"", "--halves", {FileKind::image, false, true}},
-    {"", "--png", {FileKind::picture, true}},
-    {"", "--plot", {FileKind::picture, true}},
-    {"", "--report", {FileKind::json, true}},
-    {"", "--html", {FileKind::any, true}},
-    {"", "--trace", {FileKind::json, true}},
-    {"", "--checkpoint", {FileKind::any, true}},
-    {"", "--machine", {FileKind::json}},
-    {"", "--angles", {FileKind::text}},
-    {"", "--geometry", {FileKind::geometry}},
-    {"", "geometry", {FileKind::geometry}},
-};
-
-const FileRow* file_row(const std::string& command, const OptionEntry& option) {
-  for (const auto& row : file_rows) {
-    const bool same_command = row.command.empty() || command == row.command ||
-                              command.compare(0, row.command.size() + 1, fmt::format("{} ", row.command)) == 0;
-    if (same_command && option.name() == row.option) return &row;
-  }
-  return nullptr;
-}
-
-bool is_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-';
-  });
-}
-
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::istringstream in(text);
@@ -71,103 +23,67 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-std::vector<CLI::Validator*> validators_of(CLI::Option& option) {
-  std::vector<CLI::Validator*> result;
-  try {
-    for (int n = 0;; ++n) result.push_back(option.get_validator(n));
-  } catch (const CLI::OptionNotFound&) {  // there are no more
-  }
-  return result;
+// Words beside the file's name in a unit such as "FILE|halves|estimate".
+std::vector<std::string> words_of_unit(const std::string& unit) {
+  std::vector<std::string> words = split(unit, '|');
+  std::erase_if(words, [](const std::string& word) {
+    return std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isupper(c) != 0; });
+  });
+  return words;
 }
 
-bool accepts(const std::vector<CLI::Validator*>& validators, const std::string& text) {
-  return std::all_of(validators.begin(), validators.end(), [&](const auto* each) { return (*each)(text).empty(); });
-}
-
-// A parser of numbers refuses words; one of whole numbers refuses fractions as well.
-ValueKind kind_by_trial(const std::vector<CLI::Validator*>& validators) {
-  const auto any = [&](std::initializer_list<const char*> texts) {
-    return std::any_of(texts.begin(), texts.end(), [&](const char* text) { return accepts(validators, text); });
-  };
-  if (validators.empty() || any({"word", "?"})) return ValueKind::text;
-  if (any({"0.5", "1.5", "-0.5"})) return ValueKind::number;
-  return any({"0", "1", "8", "100", "1000"}) ? ValueKind::whole_number : ValueKind::text;
-}
-
-std::string expectation(const std::vector<CLI::Validator*>& validators) {
-  constexpr std::string_view before = "'?' was given, expected ";
-  for (const auto* each : validators) {
-    const std::string text = (*each)("?");
-    if (text.starts_with(before)) return text.substr(before.size());
-    if (!each->get_description().empty()) return each->get_description();
-  }
-  return {};
-}
-
-// Words that only the subcommands know.
-void add_words(const std::string& command, OptionEntry& entry) {
-  if (entry.name() == "--device") entry.words = {"all", "cpu", "gpu", "accelerator"};
-  if (command == "denoise" && entry.name() == "--alpha") {
-    entry.words = parameter_rules();
-    entry.words.emplace_back("target");
+ValueKind kind_of(const Setting& setting) {
+  if (setting.file().kind != FileKind::none) return ValueKind::file;
+  if (setting.unit() == "FOLDER") return ValueKind::folder;
+  switch (setting.kind()) {
+    case SettingKind::flag:
+      return ValueKind::none;
+    case SettingKind::whole:
+      return ValueKind::whole_number;
+    case SettingKind::number:
+      return ValueKind::number;
+    case SettingKind::word:
+      return ValueKind::choice;
+    default:
+      return ValueKind::text;
   }
 }
 
-void take_value(CLI::Option& option, const std::string& command, OptionEntry& entry) {
-  const auto validators = validators_of(option);
-  std::string type = option.get_type_name();
-  for (const auto* each : validators) {
-    const std::string text = each->get_description();
-    if (text.size() > 2 && text.front() == '{' && text.back() == '}')
-      entry.choices = split(text.substr(1, text.size() - 2), ',');
-    if (!text.empty()) type.resize(std::min(type.size(), type.find(":" + text)));
-  }
-  entry.value_name = type;
-  const auto* row = file_row(command, entry);
-  if (!entry.choices.empty()) {
-    entry.kind = ValueKind::choice;
-    return;
-  }
-  entry.expects = expectation(validators);
-  const auto parts = split(type, '|');
-  const auto has = [&](std::string_view part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
-  if (type == "INT" || type == "UINT" || type == "FLOAT") {
-    entry.kind = type == "FLOAT" ? ValueKind::number : ValueKind::whole_number;
-  } else if (has("FOLDER")) {
-    entry.kind = ValueKind::folder;
-  } else if (has("FILE") || (row != nullptr && row->use.several)) {
-    entry.kind = ValueKind::file;
-    entry.file = row != nullptr ? row->use : FileUse{FileKind::image};
-    std::copy_if(parts.begin(), parts.end(), std::back_inserter(entry.words), is_word);
-  } else {
-    entry.kind = kind_by_trial(validators);
-  }
-  add_words(command, entry);
+// "-i", then "--input".
+std::vector<std::string> names_of(const Setting& setting) {
+  std::vector<std::string> names = split(setting.flags(), ',');
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return !name.starts_with("--"); });
+  return names;
 }
 
-// In the order in which the parser has them: sets of pointers have another in every run.
-std::vector<std::string> names_of(const std::set<CLI::Option*>& options, const CLI::App& app) {
-  std::vector<std::string> result;
-  for (auto* each : app.get_options())
-    if (options.contains(const_cast<CLI::Option*>(each))) result.push_back(each->get_name());
-  return result;
+bool names(const std::vector<std::string>& list, const Setting& setting) {
+  return std::find(list.begin(), list.end(), setting.name()) != list.end();
 }
 
-OptionEntry option_entry(CLI::Option& option, const CLI::App& app, const std::string& command) {
+OptionEntry option_entry(const Settings& settings, const Setting& setting) {
   OptionEntry entry;
-  entry.positional = option.get_positional();
-  for (const auto& name : option.get_snames()) entry.names.push_back("-" + name);
-  for (const auto& name : option.get_lnames()) entry.names.push_back("--" + name);
-  if (entry.positional) entry.names = {option.get_name(true)};
-  entry.required = option.get_required();
-  entry.group = option.get_group() == "Options" || option.get_group() == "Positionals" ? "" : option.get_group();
-  entry.description = option.get_description();
-  entry.needs = names_of(option.get_needs(), app);
-  entry.excludes = names_of(option.get_excludes(), app);
-  if (option.get_items_expected_max() == 0) return entry;
-  take_value(option, command, entry);
-  entry.repeats = option.get_expected_max() >= CLI::detail::expected_max_vector_size;
-  entry.default_value = option.get_default_str() == "[]" ? "" : option.get_default_str();
+  entry.positional = setting.is_positional();
+  entry.names = names_of(setting);
+  entry.required = setting.is_required();
+  entry.group = setting.group();
+  entry.description = in_options(setting.help(), "");
+  for (const Setting& other : settings.all()) {
+    if (other.name() == setting.needs()) entry.needs.push_back(other.option());
+    if (names(setting.excludes(), other) || names(other.excludes(), setting)) entry.excludes.push_back(other.option());
+  }
+  entry.kind = kind_of(setting);
+  if (entry.kind == ValueKind::none) return entry;
+  entry.value_name = setting.unit();
+  entry.repeats = setting.repeats();
+  entry.default_value = setting.initial();
+  if (entry.kind == ValueKind::choice) {
+    entry.choices = setting.words();
+    return entry;
+  }
+  entry.expects = setting.expected("?");
+  entry.file = setting.file();
+  if (entry.kind == ValueKind::file) entry.words = words_of_unit(setting.unit());
+  if (!setting.also().empty()) entry.words = setting.also();
   return entry;
 }
 
@@ -190,18 +106,31 @@ void take_footer(const std::string& footer, CommandEntry& entry) {
   end_paragraph();
 }
 
-CommandEntry command_entry(CLI::App& app, std::vector<std::string> path) {
+OptionEntry flag_entry(std::vector<std::string> names, std::string description) {
+  OptionEntry entry;
+  entry.names = std::move(names);
+  entry.description = std::move(description);
+  return entry;
+}
+
+OptionEntry help_entry() {
+  return flag_entry({"-h", "--help"}, "Print this help and exit");
+}
+
+void add_options(const Settings& settings, CommandEntry& entry) {
+  for (const Setting& setting : settings.all()) entry.options.push_back(option_entry(settings, setting));
+}
+
+CommandEntry command_entry(const Command& command, std::vector<std::string> path) {
   CommandEntry entry;
   entry.path = std::move(path);
-  entry.description = app.get_description();
-  take_footer(app.get_footer(), entry);
-  const std::string command = entry.key();
-  for (auto* option : app.get_options())
-    if (!option->get_group().empty()) entry.options.push_back(option_entry(*option, app, command));
-  for (auto* sub : app.get_subcommands([](CLI::App*) { return true; })) {
-    if (sub->get_group().empty()) continue;
+  entry.description = command.about;
+  take_footer(command.footer, entry);
+  entry.options.push_back(help_entry());
+  add_options(command.settings, entry);
+  for (const auto& sub : command.subcommands) {
     auto below = entry.path;
-    below.push_back(sub->get_name());
+    below.push_back(sub->name);
     entry.subcommands.push_back(command_entry(*sub, std::move(below)));
   }
   return entry;
@@ -277,10 +206,15 @@ const CommandEntry& CommandTable::find(const std::vector<std::string>& path) con
   return *level;
 }
 
-CommandTable command_table(CLI::App& app) {
-  CommandTable table{HALOCLINE_VERSION, command_entry(app, {})};
+CommandTable command_table(const Settings& common, const std::vector<const Command*>& commands) {
+  CommandTable table{HALOCLINE_VERSION, {}};
+  table.root.description = program_about;
+  take_footer(program_footer, table.root);
+  table.root.options = {flag_entry({"-V", "--version"}, "Display program version information and exit"), help_entry()};
+  add_options(common, table.root);
+  for (std::size_t n = 2; n < table.root.options.size(); ++n) table.root.options[n].common = true;
+  for (const Command* command : commands) table.root.subcommands.push_back(command_entry(*command, {command->name}));
   give_names_of_subcommands(table.root, names_below(table.root));
-  for (auto& option : table.root.options) option.common = option.name() != "--help" && option.name() != "--version";
   return table;
 }
 

@@ -1,4 +1,4 @@
-// What the command takes, as plain data: one walk over the parser, of which every form of help is written.
+// The command as plain data, made of the settings of its subcommands: every form of help is written from it.
 #pragma once
 
 #include <span>
@@ -6,22 +6,19 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "apps/options/subcommand.hpp"
 
 namespace halocline {
 
+/// The help of the command itself.
+constexpr const char* program_about = "Reconstructs and denoises CT volumes on any OpenCL device.";
+constexpr const char* program_footer =
+    "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
+    "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that "
+    "it\n"
+    "leads to is written, whether it is there already or not.\n";
+
 enum class ValueKind { none, choice, whole_number, number, file, folder, text };
-enum class FileKind { none, image, geometry, picture, json, text, any };
-
-/// Of a file that an option names.
-struct FileUse {
-  FileKind kind = FileKind::none;
-  bool written = false;
-  bool several = false;  ///< with commas between
-};
-
 struct OptionEntry {
   std::vector<std::string> names;  ///< "-i", "--input"; of an argument without a flag its name alone
   bool positional = false;
@@ -69,7 +66,8 @@ struct CommandTable {
   const CommandEntry& find(const std::vector<std::string>& path) const;
 };
 
-CommandTable command_table(CLI::App& app);
+/// common: settings that every subcommand takes.
+CommandTable command_table(const Settings& common, const std::vector<const Command*>& commands);
 
 struct ExitCode {
   int code;

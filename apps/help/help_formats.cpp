@@ -45,8 +45,8 @@ Files json_files(const CommandTable& table, const CommandEntry& command) {
 void require_whole(const std::string& format, const CommandEntry& command) {
   if (!command.path.empty())
     throw InputError(
-        fmt::format("--as {} is of the whole command; leave '{}' out, or take --as man, json, rst or slicer for it",
-                    format, command.key()));
+        fmt::format("--as {} is of the whole command; leave '{}' out, or take --as man, json or rst for it", format,
+                    command.key()));
 }
 Files bash_files(const CommandTable& table, const CommandEntry& command) {
   require_whole("bash", command);
@@ -56,33 +56,13 @@ Files zsh_files(const CommandTable& table, const CommandEntry& command) {
   require_whole("zsh", command);
   return {{"_halocline", zsh_completion(table)}};
 }
-Files fish_files(const CommandTable& table, const CommandEntry& command) {
-  require_whole("fish", command);
-  return {{"halocline.fish", fish_completion(table)}};
-}
-
-Files slicer_files(const CommandTable& table, const CommandEntry& command) {
-  Files files;
-  for (const auto* each : with_those_below(command)) {
-    if (!suits_slicer(*each)) continue;
-    files.push_back({slicer_module_name(*each) + ".xml", slicer_module(table, *each)});
-    files.push_back({slicer_module_name(*each) + ".py", slicer_script(table, *each), true});
-  }
-  if (!files.empty()) return files;
-  std::vector<std::string> suitable;
-  for (const auto* each : table.commands())
-    if (suits_slicer(*each)) suitable.push_back(each->key());
-  throw InputError(
-      fmt::format("'{}' does not make an image of one, so that it is no module of 3D Slicer; those are: {}",
-                  command.whole_name(), fmt::join(suitable, ", ")));
-}
 
 struct Format {
   const char* name;
   Files (*files)(const CommandTable&, const CommandEntry&);
 };
-constexpr Format formats[] = {{"man", man_files},   {"bash", bash_files}, {"zsh", zsh_files},      {"fish", fish_files},
-                              {"json", json_files}, {"rst", rst_files},   {"slicer", slicer_files}};
+constexpr Format formats[] = {
+    {"man", man_files}, {"bash", bash_files}, {"zsh", zsh_files}, {"json", json_files}, {"rst", rst_files}};
 
 }  // namespace
 
@@ -101,15 +81,6 @@ Files help_files(const CommandTable& table, const std::string& format, const std
 }
 
 std::string help_text(const CommandTable& table, const std::string& format, const std::vector<std::string>& path) {
-  if (format == "slicer" && path.empty()) {
-    std::vector<std::string> names;
-    for (const auto& file : help_files(table, format, path))
-      if (!file.executable) names.push_back(file.name.substr(0, file.name.find('.')));
-    throw InputError(
-        fmt::format("--as slicer prints the module of one subcommand, as in 'halocline help --as slicer denoise'; "
-                    "--output FOLDER writes all: {}",
-                    fmt::join(names, ", ")));
-  }
   const auto files = help_files(table, format, path);
   if (format != "rst") return files.front().text;
   std::string all;

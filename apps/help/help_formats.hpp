@@ -17,9 +17,8 @@ std::string help_text(const CommandTable& table, const std::string& format, cons
 
 struct HelpFile {
   std::string name, text;
-  bool executable = false;
 };
-/// The same as files: of man, rst and slicer one for each subcommand below the path, too.
+/// The same as files: of man and rst one for each subcommand below the path, too.
 std::vector<HelpFile> help_files(const CommandTable& table, const std::string& format,
                                  const std::vector<std::string>& path);
 

@@ -14,21 +14,11 @@ std::string man_page(const CommandTable& table, const CommandEntry& command);
 /// Completion of the whole command, for the shells' own folders of completions.
 std::string bash_completion(const CommandTable& table);
 std::string zsh_completion(const CommandTable& table);
-std::string fish_completion(const CommandTable& table);
 
 /// All that the table has of the command and what is below it.
 std::string help_json(const CommandTable& table, const CommandEntry& command);
 
 /// A page of reStructuredText: the command, without what is below it.
 std::string rst_page(const CommandTable& table, const CommandEntry& command);
-
-/// Takes an image and makes one, so that 3D Slicer can run it.
-bool suits_slicer(const CommandEntry& command);
-/// "HaloclineDenoise".
-std::string slicer_module_name(const CommandEntry& command);
-/// The description of a command-line module, from which 3D Slicer makes a panel.
-std::string slicer_module(const CommandTable& table, const CommandEntry& command);
-/// The script beside it, which Slicer runs.
-std::string slicer_script(const CommandTable& table, const CommandEntry& command);
 
 }  // namespace halocline

@@ -16,6 +16,7 @@ void add_common_options(Settings& settings, CommonOptions& options) {
            "Default: the "
            "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
       .unit("LIST")
+      .also({"all", "cpu", "gpu", "accelerator"})
       .group(devices);
   settings.add("sub-devices", options.devices.sub_devices, "Split the one chosen CPU device into N (tests, NUMA)")
       .whole_from(1)
@@ -53,16 +54,16 @@ void add_common_options(Settings& settings, CommonOptions& options) {
   settings
       .add("trace", options.trace,
            "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
-      .unit("FILE")
+      .writes(FileKind::json)
       .group(output);
   settings.add("report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
-      .unit("FILE")
+      .writes(FileKind::json)
       .group(output);
   settings
       .add("html", options.html,
            "Write a page there to look through the images of the job in a browser, with its report (HTML, one "
            "file). For commands that make images")
-      .unit("FILE")
+      .writes(FileKind::any)
       .group(output);
   settings
       .add("html-size", options.html_size,

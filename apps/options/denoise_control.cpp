@@ -23,7 +23,7 @@ void add_control_options(Settings& settings, DenoiseControl& control) {
            "Keep the state of the iterations there, so that --resume can go on from it whatever ends the run: "
            "a kill, a crash, a lost device, Ctrl-C, --time-limit. --dry-run says how large it is; the disk has "
            "to have room for two. Removed when the result has been written")
-      .unit("FILE")
+      .writes(FileKind::any)
       .group(group);
   settings
       .add("checkpoint-every", control.checkpoint_every,
@@ -46,7 +46,7 @@ void add_control_options(Settings& settings, DenoiseControl& control) {
       .unit("X,Y,Z,NX,NY,NZ")
       .group(group);
   settings.add("png", control.png, "Also a picture of the result's three middle slices (.png)")
-      .unit("FILE")
+      .writes(FileKind::picture)
       .group(group);
 }
 

@@ -54,6 +54,13 @@ const char* const geometry_file_help =
     "Scan geometry: RTK's XML, rows of ASTRA vectors or matrices that say their format, .xtekct, .pca, Data Exchange "
     "HDF5";
 
+void add_geometry_option(Settings& settings, std::string& target, const std::string& more) {
+  settings.add("geometry", target, geometry_file_help + more)
+      .named("-g,--geometry")
+      .required()
+      .file(FileKind::geometry);
+}
+
 const std::vector<std::string>& geometry_format_names() {
   static const std::vector<std::string> names{"rtk", "astra", "matrices", "xtekct", "pca", "dxchange"};
   return names;

@@ -34,6 +34,8 @@ std::uint32_t geometry_checksum(const std::string& path);
 
 /// What --geometry takes, for the options' descriptions.
 extern const char* const geometry_file_help;
+/// -g,--geometry, which is required. more: sentences that follow in its description.
+void add_geometry_option(Settings& settings, std::string& target, const std::string& more = {});
 
 /// Reads a geometry. Without a `format` it goes by the extension (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
 /// content: XML is RTK's, a `# format:` line is that of algorithms/geometry/geometry_text.hpp. `detector` are the

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -190,7 +189,7 @@ TEST(HelpBash, completes) {
   EXPECT_EQ(complete({"halocline", "fdk", "--report", "re"}), " report.json \n");
   EXPECT_EQ(complete({"halocline", "geometry", "show", "s"}), " scan.xml \n");
   EXPECT_EQ(complete({"halocline", "denoise", "--iterations", ""}), "  \n");
-  EXPECT_EQ(complete({"halocline", "help", "--as", "sl"}), " slicer \n");
+  EXPECT_EQ(complete({"halocline", "help", "--as", "js"}), " json \n");
   EXPECT_EQ(complete({"halocline", "help", "--as", "man", "den"}), " denoise \n");
 }
 
@@ -215,30 +214,6 @@ TEST(HelpZsh, isRead) {
   expect_silence("zsh -n '" + folder / "_halocline" + "'");
 }
 
-TEST(HelpFish, completes) {
-  Folder folder;
-  ASSERT_EQ(run({"help", "--as", "fish", "-o", folder.path()}).code, 0);
-  EXPECT_THAT(content(folder / "halocline.fish"), HasSubstr(" -l method -r -f -a 'pdu spdu tvgd"));
-  if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
-  const std::string file = folder / "halocline.fish";
-  expect_silence("fish -n '" + file + "'");
-  write_text(folder / "volume.mha", "");
-  write_text(folder / "volume.doc", "");
-  const auto complete = [&](const std::string& line) {
-    bool good = false;
-    return output_of("cd '" + folder.path() + "' && HOME='" + folder.path() + "' fish --no-config -c \"source '" +
-                         file + "'; complete -C '" + line + "'\"",
-                     good);
-  };
-  EXPECT_TRUE(complete("halocline den").starts_with("denoise\t"));
-  EXPECT_TRUE(complete("halocline geometry ci").starts_with("circular\t"));
-  EXPECT_TRUE(complete("halocline denoise --method spd").starts_with("spdu\t"));
-  EXPECT_TRUE(complete("halocline denoise --weig").starts_with("--weights\t"));
-  EXPECT_TRUE(complete("halocline fdk --device-m").starts_with("--device-memory\t"));
-  EXPECT_TRUE(complete("halocline denoise -i vol").starts_with("volume.mha"));
-  EXPECT_THAT(complete("halocline denoise -i vol"), testing::Not(HasSubstr("volume.doc")));
-}
-
 TEST(HelpRst, docutilsReadsEveryPage) {
   Folder folder;
   ASSERT_EQ(run({"help", "--as", "rst", "-o", folder.path()}).code, 0);
@@ -260,65 +235,6 @@ TEST(HelpRst, docutilsReadsEveryPage) {
   expect_silence("python3 '" + folder / "read.py" + "' '" + folder.path() + "'/*.rst");
 }
 
-pugi::xml_document parsed(const std::string& text) {
-  pugi::xml_document document;
-  const auto result = document.load_string(text.c_str());
-  EXPECT_TRUE(result) << result.description();
-  return document;
-}
-
-TEST(HelpSlicer, parametersAreOptions) {
-  Folder folder;
-  ASSERT_EQ(run({"help", "--as", "slicer", "-o", folder.path()}).code, 0);
-  EXPECT_THAT(folder.files(),
-              testing::IsSupersetOf({"HaloclineDenoise.py", "HaloclineDenoise.xml", "HaloclineFdk.xml"}));
-  const auto common = options_in(run({"--help"}).out);
-  static const std::set<std::string> tags{"image",  "file",    "directory", "integer",
-                                          "double", "boolean", "string",    "string-enumeration"};
-  const std::string text = run({"help", "--as", "slicer", "denoise"}).out;
-  EXPECT_EQ(text, content(folder / "HaloclineDenoise.xml"));
-  const auto document = parsed(text);
-  auto own = options_in(run({"denoise", "--help"}).out);
-  std::size_t parameters = 0;
-  for (const auto& found : document.select_nodes("/executable/parameters/*[longflag]")) {
-    const auto node = found.node();
-    const std::string flag = node.child("longflag").text().get();
-    ++parameters;
-    EXPECT_TRUE(own.contains(flag) || common.contains(flag)) << flag;
-    EXPECT_TRUE(tags.contains(node.name())) << node.name();
-    EXPECT_STRNE(node.child("label").text().get(), "") << flag;
-    EXPECT_STRNE(node.child("description").text().get(), "") << flag;
-  }
-  EXPECT_GT(parameters, 40u);
-  const auto type = [&](const std::string& flag) {
-    return document.select_node(("//*[longflag='" + flag + "']").c_str()).node();
-  };
-  EXPECT_STREQ(type("--input").name(), "image");
-  EXPECT_STREQ(type("--input").child("channel").text().get(), "input");
-  EXPECT_STREQ(type("--output").child("channel").text().get(), "output");
-  EXPECT_STREQ(type("--method").name(), "string-enumeration");
-  EXPECT_STREQ(type("--method").child("default").text().get(), "pdu");
-  EXPECT_STREQ(type("--iterations").name(), "integer");
-  EXPECT_STREQ(type("--gap").child("default").text().get(), "0.001");
-  EXPECT_STREQ(type("--step").name(), "string");
-}
-
-// Slicer gives numbers and enumerations always; tvgd would refuse --gap and --schedule.
-TEST(HelpSlicer, scriptLeavesDefaultsOut) {
-  if (!installed("python3")) GTEST_SKIP() << "python3 is not installed";
-  Folder folder;
-  ASSERT_EQ(run({"help", "--as", "slicer", "-o", folder.path(), "denoise"}).code, 0);
-  write_text(folder / "halocline", "#!/bin/sh\necho \"$@\"\n");
-  fs::permissions(folder / "halocline", fs::perms::owner_all);
-  bool good = false;
-  const std::string text = output_of("PATH='" + folder.path() + "':$PATH python3 '" + folder / "HaloclineDenoise.py" +
-                                         "' --input a.nrrd --method tvgd --iterations 500 --gap 0.00100 "
-                                         "--schedule default --tv huber --keep-partial --output b.nrrd",
-                                     good);
-  EXPECT_TRUE(good);
-  EXPECT_EQ(text, "denoise --input a.nrrd --method tvgd --tv huber --keep-partial --output b.nrrd\n");
-}
-
 TEST(Help, withoutAFormIsTheTextOfHelp) {
   EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
   EXPECT_EQ(run({"help", "geometry", "convert"}).out, run({"geometry", "convert", "--help"}).out);
@@ -333,13 +249,11 @@ TEST(Help, errorsNameWhatThereIs) {
     EXPECT_EQ(ran.out, "");
     EXPECT_THAT(ran.err, HasSubstr(text));
   };
-  fails({"help", "--as", "pdf"}, "man,bash,zsh,fish,json,rst,slicer");
+  fails({"help", "--as", "pdf"}, "man,bash,zsh,json,rst");
   fails({"help", "--as", "man", "fdkk"}, "there is no subcommand 'fdkk' of 'halocline'; the subcommands are: devices,");
   fails({"help", "--as", "rst", "geometry", "square"}, "the subcommands are: circular, convert, show");
   fails({"help", "--as", "man", "fdk", "denoise"}, "'halocline fdk' has no subcommands");
   fails({"help", "--as", "bash", "fdk"}, "leave 'fdk' out");
-  fails({"help", "--as", "slicer", "devices"}, "those are: ");
-  fails({"help", "--as", "slicer"}, "HaloclineDenoise");
   fails({"help", "-o", "pages"}, "--as");
   fails({"help", "fdkk"}, "there is no subcommand 'fdkk'");
 }
