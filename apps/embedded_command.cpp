@@ -1,19 +1,20 @@
 #include "apps/embedded_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
-#include "apps/commands/command_line.hpp"
-#include "apps/commands/words.hpp"
+#include "apps/commands/subcommands.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
+#include "apps/options/unknown_option.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -95,21 +96,47 @@ class EmbeddedCommand::Lent {
   Limited limited_;
 };
 
+namespace {
+
+void set_value(Setting& setting, const std::vector<std::string>& words) {
+  if (words.empty() || std::find(words.begin(), words.end(), "") != words.end())
+    throw InputError(fmt::format("`{}` has an empty value; give one, or leave it out", setting.id()));
+  if (words.size() > 1 && setting.most_words() == 1)
+    setting.set({fmt::format("{}", fmt::join(words, ","))});
+  else
+    setting.set(words);
+}
+
+void set_all(const std::vector<GivenSetting>& given, Settings& own, Settings& common) {
+  for (const GivenSetting& each : given) {
+    Setting* setting = own.find(each.name);
+    if (setting == nullptr) setting = common.find(each.name);
+    if (setting == nullptr) {
+      std::vector<std::string> names;
+      for (const Settings* settings : {&own, &common})
+        for (const Setting& known : settings->all()) names.push_back(known.option());
+      throw InputError(unknown_option_text("--" + each.name, names));
+    }
+    set_value(*setting, each.words);
+  }
+  common.check(true);
+  own.check(true);
+}
+
+}  // namespace
+
 EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
   const MemoryGeometries geometries(run.geometries);
-  const NamedCommand named = named_command(run.words);
+  const NamedCommand named = make_named_command(run.verb);
   CommonOptions common;
   Settings common_settings;
   add_common_options(common_settings, common);
   EmbeddedResult result;
-  for (const char* help : {"-h", "--help"})
-    if (std::find(run.words.begin(), run.words.end(), help) != run.words.end())
-      return {help_of(*named.command, "halocline"), {}};
   JobOutlet outlet;
   outlet.print = [&](const std::string& text) {
-    result.text += in_options(text, named.name) + (text.ends_with('\n') ? "" : "\n");
+    result.text += in_options(text, run.verb) + (text.ends_with('\n') ? "" : "\n");
   };
   outlet.progress = run.progress;
   std::optional<Device> home;
@@ -121,22 +148,22 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   };
   outlet.report = [&](const nlohmann::json& report) { result.report = report; };
   try {
-    set_words(run.words, named.words, named.command->settings, common_settings);
+    set_all(run.settings, named.command->settings, common_settings);
     if (run.home) {
       home = adopted(run.home->context, run.home->device, common.devices.device_memory);
       run.home->add_arrays(*home);
     }
-    Job job(named.name, common, options_json(named.command->settings, common_settings), std::move(outlet));
+    Job job(run.verb, common, options_json(named.command->settings, common_settings), std::move(outlet));
     carry_out(named.command->run, job);
     return result;
   } catch (const InputError& error) {
-    throw_in_options(error, named.name);
+    throw_in_options(error, run.verb);
   } catch (const PlanError& error) {
-    throw_in_options(error, named.name);
+    throw_in_options(error, run.verb);
   } catch (const DeviceError& error) {
-    throw DeviceError(in_options(error.what(), named.name), error.device());
+    throw DeviceError(in_options(error.what(), run.verb), error.device());
   } catch (const FileError& error) {
-    throw_in_options(error, named.name);
+    throw_in_options(error, run.verb);
   } catch (const std::bad_alloc&) {
     throw PlanError("this computer has not enough free memory for the volumes; choose smaller sizes");
   } catch (const std::length_error&) {

@@ -1,5 +1,5 @@
-// The command as a function: its verbs called by a program, with arrays in place of files, progress and messages in
-// place of lines on a terminal. What it computes is what the command computes, bit for bit.
+// The command as a function: its verbs called by a program, with values for settings, arrays in place of files,
+// progress and messages in place of lines on a terminal. Results are bitwise identical to the command's.
 #pragma once
 
 #include <deque>
@@ -28,9 +28,16 @@ struct ForeignHome {
   std::function<void(const Device& adopted)> add_arrays;  ///< to EmbeddedRun::images
 };
 
+/// A setting by name, with its words: several for lists.
+struct GivenSetting {
+  std::string name;
+  std::vector<std::string> words;
+};
+
 /// One call.
 struct EmbeddedRun {
-  std::vector<std::string> words;                               ///< of the command line, from the subcommand on
+  std::string verb;                                             ///< "fdk", "geometry find-axis"
+  std::vector<GivenSetting> settings = {};                      ///< its own and those of every verb
   MemoryFiles* images = nullptr;                                ///< what "mem:NAME" stands for
   const std::map<std::string, ScanFile>* geometries = nullptr;  ///< by their whole names, as "mem:geometry"
   Progress progress = {};
@@ -49,8 +56,8 @@ class EmbeddedCommand {
  public:
   EmbeddedCommand();
   ~EmbeddedCommand();
-  /// Throws the library's errors, with the command's flags in their texts; InputError for words that the command does
-  /// not take.
+  /// Throws the library's errors, with the command's flags in their texts; InputError for settings that the verb does
+  /// not have.
   EmbeddedResult run(const EmbeddedRun& run);
   /// Those that a call with this selection works on.
   std::vector<Device> devices(const DeviceSelection& selection);

@@ -18,7 +18,7 @@ std::string spelled(std::string name, char from, char to) {
   return name;
 }
 
-// For messages.
+// As messages have it.
 std::string in_backticks(const std::string& name) {
   return '`' + spelled(name, '-', '_') + '`';
 }
@@ -63,6 +63,10 @@ Setting::Setting(std::string name, SettingKind kind, std::string help, Take take
   if (kind == SettingKind::number) finite();
   if (kind == SettingKind::whole) whole_from(std::numeric_limits<std::int32_t>::min());
   by_kind_ = !checks_.empty();
+}
+
+std::string Setting::id() const {
+  return spelled(name_, '-', '_');
 }
 
 Setting& Setting::require(std::string expected, std::function<bool(const std::string&)> good) {

@@ -65,6 +65,7 @@ class Setting {
   Setting& positional() { return flags_ = name_, *this; }
 
   const std::string& name() const { return name_; }  ///< with '-' between words
+  std::string id() const;                            ///< with '_'
   SettingKind kind() const { return kind_; }
   const std::string& help() const { return help_; }
   const std::string& unit() const { return unit_; }

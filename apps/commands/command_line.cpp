@@ -17,11 +17,4 @@ void add_command(CLI::App& app, Command& command, Command*& chosen) {
     sub->require_subcommand(1);
 }
 
-std::string help_of(Command& command, const std::string& above) {
-  CLI::App app;
-  Command* chosen = nullptr;
-  add_command(app, command, chosen);
-  return app.get_subcommand(command.name)->help(above);
-}
-
 }  // namespace halocline

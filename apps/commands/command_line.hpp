@@ -9,7 +9,4 @@ namespace halocline {
 /// `command` has to outlive the parser.
 void add_command(CLI::App& app, Command& command, Command*& chosen);
 
-/// The help of a subcommand alone. above: the names before its own, as "halocline geometry".
-std::string help_of(Command& command, const std::string& above);
-
 }  // namespace halocline

@@ -1,6 +1,9 @@
 #include "apps/commands/subcommands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <sstream>
 
 #include "apps/job/job.hpp"
 #include "host/system/error.hpp"
@@ -52,10 +55,31 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   return result;
 }
 
-std::unique_ptr<Command> make_command(std::string_view name) {
-  for (const Maker& each : makers)
-    if (each.name == name) return each.make();
-  throw InputError(fmt::format("there is no verb '{}'", name));
+NamedCommand make_named_command(const std::string& name) {
+  std::istringstream words(name);
+  std::string word;
+  words >> word;
+  NamedCommand result;
+  std::vector<std::string> names;
+  for (const Maker& each : makers) {
+    names.emplace_back(each.name);
+    if (each.name == word) result.root = each.make();
+  }
+  result.command = result.root.get();
+  while (result.command != nullptr && !result.command->subcommands.empty()) {
+    names.clear();
+    word.clear();
+    words >> word;
+    Command* below = nullptr;
+    for (const auto& each : result.command->subcommands) {
+      names.push_back(each->name);
+      if (each->name == word) below = each.get();
+    }
+    result.command = below;
+  }
+  if (result.command == nullptr || words >> word)
+    throw InputError(fmt::format("there is no verb '{}'; those are {}", name, fmt::join(names, ", ")));
+  return result;
 }
 
 }  // namespace halocline

@@ -39,7 +39,12 @@ void carry_out(const Action& action, Job& job);
 
 /// All but help, in the order in which help lists them.
 std::vector<std::unique_ptr<Command>> make_commands();
-/// One of these. Throws InputError if there is none of that name.
-std::unique_ptr<Command> make_command(std::string_view name);
+/// One of these or of those below, as "geometry find-axis".
+struct NamedCommand {
+  std::unique_ptr<Command> root;  ///< which owns it
+  Command* command = nullptr;
+};
+/// Throws InputError that lists those that there are.
+NamedCommand make_named_command(const std::string& name);
 
 }  // namespace halocline

@@ -161,12 +161,6 @@ const MemoryFiles::Image& MemoryFiles::image(const std::string& name) const {
   return found->second;
 }
 
-std::vector<std::string> MemoryFiles::names() const {
-  std::vector<std::string> result;
-  for (const auto& [name, image] : images_) result.push_back(name);
-  return result;
-}
-
 ImageInfo MemoryFiles::info(const std::string& name) const {
   const Image& found = image(name);
   return {found.grid, component_name(found.component), "memory", found.scaling};

@@ -35,8 +35,6 @@ class MemoryFiles {
   void place(const std::string& name, const Device& device);
 
   bool has(const std::string& name) const { return images_.contains(name); }
-  /// All of them, those that were added among them.
-  std::vector<std::string> names() const;
   /// Of an image that was added or written. Throws InputError for one that was not.
   ImageInfo info(const std::string& name) const;
   std::unique_ptr<VolumeSource> open(const std::string& name) const;

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _check, _core, _opencl, _options
+from . import _check, _core, _opencl
 from ._logging import log
 from .errors import InputError
 from .geometry import Geometry, require_geometry
@@ -17,7 +18,6 @@ from .image import Image, as_values
 
 Progress = Union[bool, Callable[["ProgressState"], Any], None]
 Array = Any
-OPTION_OF_OUTPUT = ("_out", "gap_map")
 
 
 class ProgressState:
@@ -56,13 +56,36 @@ def is_array(value: Any) -> bool:
         isinstance(value, _opencl.DeviceImage))
 
 
-# Options of the command that take no value.
-_FLAGS = {name for verb in vars(_options).values() if isinstance(verb, type)
-          for name, kind in getattr(verb, "__annotations__", {}).items() if getattr(kind, "__forward_arg__", kind) in ("bool", bool)}
+@functools.lru_cache(maxsize=None)
+def rows(verb: str) -> Dict[str, Dict[str, Any]]:
+    """The settings of a verb by name."""
+    found: Dict[str, Dict[str, Any]] = _core.settings(verb)
+    return found
 
 
 def _shown(value: Any) -> str:
     return f"an array of {tuple(np.shape(value))}" if is_array(value) else repr(value)
+
+
+def _word(name: str, value: Any) -> Any:
+    """As a setting takes it: a text that is exact, or an array's name."""
+    if isinstance(value, (_core.Named, str)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)):
+        return str(int(value)) if float(value).is_integer() and abs(float(value)) < 1e15 else repr(float(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    raise TypeError(f"{name}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
+
+
+def _flat(name: str, value: Any) -> List[Any]:
+    if isinstance(value, Iterable) and not isinstance(value, (str, os.PathLike)):
+        return [each for part in value for each in _flat(name, part)]
+    return [_word(name, value)]
 
 
 def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
@@ -74,30 +97,39 @@ def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
 
 
 class Call:
-    """The words of a command line, and the arrays that they name."""
+    """A verb, its settings by value, and the arrays among them."""
 
-    def __init__(self, *words: str) -> None:
-        self.words: List[str] = list(words)
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+        self.settings: Dict[str, List[Any]] = {}
         self._inputs: Dict[str, Tuple[Optional["np.ndarray[Any, Any]"], Any]] = {}
         self._places: Dict[str, "np.ndarray[Any, Any]"] = {}
         self._out_shapes: Dict[str, Tuple[int, ...]] = {}
         self._geometries: Dict[str, Any] = {}
         self._home: Optional[_opencl.Home] = None
         self._results_stay = False
-        self.outputs: Dict[str, str] = {}
-        self.all_outputs = False
+        self.outputs: List[str] = []
         self.text = ""
         self.report: Dict[str, Any] = {}
 
-    def input(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
-        """An array, an Image or the path of a file. keyword: what Python calls it, if that is not the option's name."""
-        self.words += [option, self._name_of(option, value, grid, keyword)]
-        self._results_stay = self._results_stay or (option == "-i" and self._stays(value))
+    def set(self, name: str, *values: Any) -> None:
+        """Numbers, texts and names of arrays."""
+        if name in self.settings:
+            raise TypeError(f"{name}= was given twice")
+        self.settings[name] = [_word(name, value) for value in values]
 
-    def flats(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
-        """One stack of flats, or a pair of them: from before and after the scan."""
-        pair = value if isinstance(value, (tuple, list)) and len(value) == 2 else (value,)
-        self.words += [option, *(self._name_of(option, each, None if isinstance(each, Image) else grid, keyword) for each in pair)]
+    def input(self, name: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
+        """An array, an Image or the path of a file. keyword: the name in Python, if another."""
+        self.set(name, self._name_of(keyword or name, value, grid))
+        self._results_stay = self._results_stay or (name == "input" and self._stays(value))
+
+    def inputs(self, name: str, values: Iterable[Any], grid: Optional[Grid] = None, keyword: str = "") -> None:
+        """Several of them."""
+        self.set(name, *(self._name_of(keyword or name, each, None if isinstance(each, Image) else grid) for each in values))
+
+    def frames(self, frames: Sequence[Tuple[Any, Optional[Grid]]]) -> None:
+        """Volumes with their grids, in the order of time."""
+        self.set("input", *(self._name_of(f"frame_{number:04d}", frame, grid) for number, (frame, grid) in enumerate(frames)))
 
     def _stays(self, value: Any) -> bool:
         """Whether it is an array of PyOpenCL in the context of this call."""
@@ -106,128 +138,103 @@ class Call:
         self._home = self._home or _opencl.Home(value)
         return self._home.has(value)
 
-    def _name_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
-        keyword = keyword or option.lstrip("-").replace("-", "_")
+    def _name_of(self, keyword: str, value: Any, grid: Optional[Grid]) -> Any:
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         name = keyword if keyword not in self._inputs else f"{keyword}_{len(self._inputs)}"
         if isinstance(value, Grid):
             self._inputs[name] = (None, value.as_tuple())
-            return "mem:" + name
+            return _core.Named(name)
         if isinstance(value, _opencl.DeviceImage):
             value, grid = value.array, value.grid
         if self._stays(value) and self._home is not None:
             where = grid or Grid.like(value)
             _require_shape(keyword, value, where)
             self._home.add(name, value, where)
-            return "mem:" + name
+            return _core.Named(name)
         values = as_values(value, keyword)
         where = grid or Grid.like(value if isinstance(value, Image) else values)
         _require_shape(keyword, values, where)
         self._inputs[name] = (values.reshape(where.shape), where.as_tuple())
-        return "mem:" + name
+        return _core.Named(name)
 
     def method(self, name: Any, example: str) -> None:
-        self.words += ["--method", _check.text(name, "method", example)]
-
-    def named(self, name: str, value: Any) -> None:
-        """What "mem:NAME" stands for: an array, an Image, a Grid or a Geometry."""
-        if isinstance(value, Geometry):
-            self._geometries[name] = value.core
-        elif isinstance(value, Grid):
-            self._inputs[name] = (None, value.as_tuple())
-        else:
-            image = value if isinstance(value, Image) else Image(value)
-            self._inputs[name] = (image.array, image.grid.as_tuple())
+        self.set("method", _check.text(name, "method", example))
 
     def geometry(self, value: Any) -> None:
         if isinstance(value, (str, os.PathLike)):
-            self.words += ["-g", os.fspath(value)]
-            return
+            return self.set("geometry", value)
         self._geometries["geometry"] = require_geometry(value).core
-        self.words += ["-g", "mem:geometry"]
+        self.set("geometry", _core.Named("geometry"))
 
     def grid(self, value: Any) -> None:
         """The grid of a reconstruction: a Grid, an Image or None for what the scan sees."""
         if value is None:
             return
         if isinstance(value, (str, os.PathLike)):
-            self.words += ["--like", os.fspath(value)]
-            return
+            return self.set("like", value)
         if not isinstance(value, Grid) and not hasattr(value, "shape"):
             raise TypeError(f"grid= is {value!r}; expected a Grid, such as halocline.Grid((100, 200, 200), 0.5), an Image or a file's path")
         grid = Grid.like(value)
         if grid.placed:
-            self.words += ["--like", self._name_of("like", grid, None)]
-            return
+            return self.set("like", self._name_of("like", grid, None))
         size, spacing, origin, direction = grid.as_tuple()
-        self.words += ["--size", ",".join(map(str, size)), "--spacing", ",".join(map(repr, spacing))]
+        self.set("size", *size)
+        self.set("spacing", *spacing)
         if grid.origin is not None:
-            self.words += ["--origin", ",".join(map(repr, origin))]
+            self.set("origin", *origin)
         if grid.direction is not None:
-            self.words += ["--direction", ",".join(map(repr, direction))]
+            self.set("direction", *direction)
 
-    def output(self, option: str, name: str, out: Any = None) -> None:
+    def output(self, setting: str, name: str, out: Any = None) -> None:
         """A result: an array, or what `out` is: a file's path, or a float32 array that takes the values."""
         if isinstance(out, (str, os.PathLike)):
-            self.words += [option, os.fspath(out)]
-            return
+            return self.set(setting, out)
         if _opencl.is_array(out):
-            return self._output_on_device(option, name, out)
-        if out is not None:
+            if not self._stays(out) or self._home is None:
+                raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
+            self._home.place(name, out)
+            self._out_shapes[name] = tuple(out.shape)
+        elif out is not None:
             if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
                 raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
             self._places[name], self._out_shapes[name] = out, out.shape
-        if out is None and self._results_stay and self._home is not None:
+        elif self._results_stay and self._home is not None:
             self._home.take_results(name)
-        self.outputs[name] = name
-        self.words += [option, "mem:" + name]
-
-    def _output_on_device(self, option: str, name: str, out: Any) -> None:
-        if not self._stays(out) or self._home is None:
-            raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
-        self._home.place(name, out)
-        self._out_shapes[name] = tuple(out.shape)
-        self.outputs[name] = name
-        self.words += [option, "mem:" + name]
+        self.outputs.append(name)
+        self.set(setting, _core.Named(name))
 
     def options(self, options: Mapping[str, Any], grid: Optional[Grid] = None) -> None:
-        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G. grid: of arrays without one
-        of their own."""
+        """Settings of the verb as keywords. grid: of arrays without one of their own."""
         for keyword, value in options.items():
-            option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
-            if isinstance(value, np.bool_):
-                value = bool(value)
-            if value is not None and not isinstance(value, bool) and keyword in _FLAGS:
-                raise InputError(f"{option} is {_shown(value)}; expected True or False")
-            if value is None or value is False:
-                continue
-            if value is True:
-                if keyword.endswith(OPTION_OF_OUTPUT):
-                    self.output(option, keyword)
-                else:
-                    self.words.append(option)
-            elif option in ("--flat", "--flats"):
-                self.flats(option, value, grid)
-            elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
-                self.words += [option, self._name_of(option, value, None if isinstance(value, Image) else grid)]
-            else:
-                self.words += [option, self._text(option, value, grid)]
+            if value is not None and value is not False:
+                self._option(keyword, value, grid)
 
-    def _text(self, option: str, value: Any, grid: Optional[Grid] = None) -> str:
-        if isinstance(value, (str, os.PathLike)):
-            return os.fspath(value)
-        if is_array(value) and np.ndim(value) < 2:
-            value = np.asarray(value).tolist()
-        if isinstance(value, (float, np.floating)):
-            return str(int(value)) if float(value).is_integer() and abs(float(value)) < 1e15 else repr(float(value))
-        if isinstance(value, (int, np.integer)):
-            return str(int(value))
-        if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None if isinstance(each, Image) else grid)
-                            if is_array(each) and np.ndim(each) > 1 else self._text(option, each) for each in value)
-        keyword = option.lstrip("-").replace("-", "_")
-        raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
+    def _option(self, keyword: str, value: Any, grid: Optional[Grid]) -> None:
+        name, row = keyword.rstrip("_"), rows(self.verb).get(keyword.rstrip("_"))
+        if isinstance(value, np.bool_):
+            value = bool(value)
+        if row is None:  # the verb names those that it has
+            self.set(name, "true")
+        elif row["flag"]:
+            if value is not True and value is not False:
+                raise InputError(f"--{name.replace('_', '-')} is {_shown(value)}; expected True or False")
+            if value:
+                self.set(name, True)
+        elif value is True and row["image_out"]:
+            self.output(name, keyword)
+        elif value is True:
+            raise InputError(f"--{name.replace('_', '-')} is True; expected {row['expected']}")
+        elif isinstance(value, Geometry):
+            self.geometry(value)
+        elif isinstance(value, (str, os.PathLike)):
+            self.set(name, value)
+        elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
+            self.input(name, value, None if isinstance(value, Image) else grid, keyword)
+        elif isinstance(value, (tuple, list)) and any(is_array(each) and np.ndim(each) > 1 for each in value):
+            self.inputs(name, value, grid, keyword)
+        else:
+            self.set(name, *_flat(keyword, np.asarray(value).tolist() if is_array(value) else value))
 
     def _require_own_memory(self) -> None:
         """Of results, for inputs are read while these are written."""
@@ -239,7 +246,7 @@ class Call:
     @property
     def dry(self) -> bool:
         """Whether it plans alone."""
-        return "--dry-run" in self.words
+        return "dry_run" in self.settings
 
     def run(self, progress: Progress = None) -> Dict[str, Any]:
         """Runs it; the results by name, those in files left out."""
@@ -250,8 +257,8 @@ class Call:
         tell = bar or (progress if callable(progress) else None)
         told = None if tell is None else (lambda *state: tell(ProgressState(*state)))
         try:
-            self.text, report, found = _core.run(self.words, self._inputs, self._places, self._geometries,
-                                                 None if self.all_outputs else list(self.outputs), told, log, self._home and self._home.as_dict())
+            self.text, report, found = _core.run(self.verb, list(self.settings.items()), self._inputs, self._places, self._geometries,
+                                                 self.outputs, told, log, self._home and self._home.as_dict())
         finally:
             if bar is not None:
                 bar.close()

@@ -343,8 +343,8 @@ class Geometry:
         impossible."""
         from ._call import Call
 
-        call = Call("geometry", "check", "mem:geometry")
-        call.named("geometry", self)
+        call = Call("geometry check")
+        call.geometry(self)
         call.grid(grid)
         try:
             call.run()

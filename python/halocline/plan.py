@@ -12,10 +12,10 @@ from ._call import Call
 
 def _scan(verb: str, geometry: Geometry, grid: Any) -> Call:
     call = Call(verb)
-    call.input("-i", require_geometry(geometry).stack(), None, "projections")
+    call.input("input", require_geometry(geometry).stack(), None, "projections")
     call.geometry(geometry)
     call.grid(grid)
-    call.words += ["-o", "mem:out"]
+    call.output("output", "out")
     return call
 
 
@@ -37,6 +37,6 @@ def denoise(grid: Grid, *, method: str = "pdu", **options: Any) -> str:
     call.method(method, "pdu")
     if not isinstance(grid, Grid):
         raise TypeError(f"grid= is {grid!r}; expected a halocline.Grid")
-    call.input("-i", grid, None, "volume")
-    call.words += ["-o", "mem:out"]
+    call.input("input", grid, None, "volume")
+    call.output("output", "out")
     return _planned(call, options)

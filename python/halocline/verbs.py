@@ -1,30 +1,27 @@
 """The verbs of the command as functions: arrays in, arrays out.
 
-Every function takes the command's options as keywords: ``device_memory="2G"`` is ``--device-memory 2G``, ``nonnegative=True``
-is ``--nonnegative``, ``weights=array`` is ``--weights``, ``lambda_=3`` is ``--lambda 3``. `halocline help fdk` tells them all. A keyword for an output
+Every function takes the settings of its verb as keywords: ``device_memory="2G"``, ``nonnegative=True``, ``weights=array``,
+``lambda_=3``. help(halocline.fdk) lists their names, `halocline help fdk` says what they do. A keyword for an output
 (``variance_out=True``) puts that image into Info.outputs.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from keyword import iskeyword
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _check, _opencl
-from ._call import Call, Progress, is_array
+from ._core import Named
+from ._call import Call, Progress, is_array, rows
 from .errors import InputError
 from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import Image, like_input
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._options import (BackprojectOptions, CountsOptions, DenoiseOptions, FdkOptions, MetricsOptions,
-                           ProjectOptions, ReconstructOptions)
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -78,8 +75,7 @@ def _number(value: Any) -> float:
 
 
 def _planned(call: Call, options: Dict[str, Any]) -> str:
-    call.words.append("--dry-run")
-    call.options(options)
+    call.options({**options, "dry_run": True})
     call.run()
     return call.text
 
@@ -152,12 +148,12 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
     if isinstance(projections, Image) and not projections.grid.placed and isinstance(geometry, Geometry):
         projections = projections.array  # it lies where the geometry's detector is
     if isinstance(projections, (Image, str, os.PathLike)):
-        call.input("-i", projections, None, "projections")
+        call.input("input", projections, None, "projections")
     else:  # its pixels are the geometry's, also of one in a file
         geometry = require_geometry(geometry)
         known = geometry.core.detector.size is not None
         projections = _rows(_opencl.shaped(projections, geometry.shape if known else None, "projections"))
-        call.input("-i", projections, _stack(projections, geometry), "projections")
+        call.input("input", projections, _stack(projections, geometry), "projections")
     call.geometry(geometry)
 
 
@@ -182,7 +178,7 @@ def _options_in_scan(call: Call, options: Dict[str, Any], projections: Any, geom
 
 
 def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, return_info: bool = False,
-        progress: Progress = None, **options: Unpack[FdkOptions]) -> Any:
+        progress: Progress = None, **options: Any) -> Any:
     """Filtered back-projection (Feldkamp, Davis & Kress 1984) of line integrals (view, row, column), in 1/mm.
 
     grid: a Grid, an Image or None for what the detector sees. out: a file's path or an array that takes the result.
@@ -191,20 +187,20 @@ def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, 
     call = Call("fdk")
     _projections(call, projections, geometry)
     call.grid(grid)
-    call.output("-o", "out", out)
+    call.output("output", "out", out)
     _options_in_scan(call, dict(options), projections, geometry, grid)
     return _finish(call, projections, out, return_info, progress)
 
 
 def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None,
-               **options: Unpack[FdkOptions]) -> Tuple[Any, Any]:
+               **options: Any) -> Tuple[Any, Any]:
     """Reconstructions of the odd and of the even views, for denoise(halves=...)."""
     call = Call("fdk")
     _projections(call, projections, geometry)
     call.grid(grid)
-    call.output("-o", "out")
-    call.outputs["half_a"], call.outputs["half_b"] = "half_a", "half_b"
-    call.words += ["--halves-out", "mem:half_a,mem:half_b"]
+    call.output("output", "out")
+    call.outputs += ["half_a", "half_b"]
+    call.set("halves_out", Named("half_a"), Named("half_b"))
     call.options(options)
     found = call.run(progress)
     if call.dry:
@@ -216,7 +212,7 @@ def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = No
 
 
 def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, method: str = "spdhg", out: Any = None,
-                return_info: bool = False, progress: Progress = None, **options: Unpack[ReconstructOptions]) -> Any:
+                return_info: bool = False, progress: Progress = None, **options: Any) -> Any:
     """Iterative reconstruction of line integrals (view, row, column), in 1/mm.
 
     method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, cgls, lsqr, sirt, sart,
@@ -226,7 +222,7 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     call.method(method, "spdhg")
     _projections(call, projections, geometry)
     call.grid(grid)
-    call.output("-o", "out", out)
+    call.output("output", "out", out)
     _options_in_scan(call, dict(options), projections, geometry, grid)
     return _finish(call, projections, out, return_info, progress)
 
@@ -251,7 +247,7 @@ def _volume_place(volume: Any, grid: Any) -> Optional[Grid]:
 
 
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
-            progress: Progress = None, **options: Unpack[DenoiseOptions]) -> Any:
+            progress: Progress = None, **options: Any) -> Any:
     """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
 
     grid: a Grid or a spacing in mm. method: pdu, spdu, tvgd, pdu4d, gaussian, median, nlm. halves=(a, b): two
@@ -266,8 +262,8 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     if options.get("halves") is not None and not isinstance(options["halves"], str):
         _check.pair(options["halves"], "halves")
     where = _volume_place(volume, grid)
-    call.input("-i", volume, where, "volume")
-    call.output("-o", "out", out)
+    call.input("input", volume, where, "volume")
+    call.output("output", "out", out)
     call.options(options, where)  # arrays lie where the volume does
     return _finish(call, given, out, return_info, progress)
 
@@ -276,18 +272,17 @@ def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progres
     """Volumes of one grid, in the order of time. out: a file's path with a place for the number, as u_%02d.mha."""
     if not hasattr(frames, "__len__"):
         raise TypeError(f"volume= is {type(frames).__name__}; pdu4d takes a list of volumes, or an array (frame, k, j, i)")
-    call = Call("denoise", "--method", "pdu4d")
-    for number, frame in enumerate(frames):
-        where = _volume_place(frame, grid)
-        call.input("-i", frame, where, f"frame_{number:04d}")
+    call = Call("denoise")
+    call.set("method", "pdu4d")
+    call.frames([(frame, _volume_place(frame, grid)) for frame in frames])
     if out is not None and not isinstance(out, (str, os.PathLike)):
         raise TypeError("out= of pdu4d has to be a file's path with a place for the number, such as u_%02d.mha")
     if out is not None:
-        call.output("-o", "out", out)
+        call.output("output", "out", out)
     else:
         names = [f"out_{number:04d}" for number in range(len(frames))]
-        call.outputs = {name: name for name in names}
-        call.words += ["-o", "mem:out_%04d"]
+        call.outputs = names
+        call.set("output", Named("out_%04d"))
     call.options(options)
     found = call.run(progress)
     results: Any = call.text if call.dry else None
@@ -299,28 +294,30 @@ def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progres
     return (results, Info(call, found)) if return_info else results
 
 
-def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Unpack[ProjectOptions]) -> Any:
+def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Any) -> Any:
     """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
     seen = grid if grid is not None or not isinstance(geometry, Geometry) else geometry.default_grid()
     given, volume = volume, _opencl.shaped(volume, seen.shape if isinstance(seen, Grid) else None, "volume")
     call = Call("project")
-    call.input("-i", volume, _volume_grid(volume, geometry, grid), "volume")
+    call.input("input", volume, _volume_grid(volume, geometry, grid), "volume")
     call.geometry(geometry)
     if isinstance(geometry, Geometry):
         (columns, rows, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
-        call.words += ["--detector", f"{columns},{rows}", "--pixel", f"{du!r},{dv!r}", "--detector-origin", f"{u!r},{v!r}"]
-    call.output("-o", "out", out)
+        call.set("detector", columns, rows)
+        call.set("pixel", du, dv)
+        call.set("detector_origin", u, v)
+    call.output("output", "out", out)
     call.options(options)
     return _finish(call, given, out, False, progress, single=1)
 
 
 def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
-                **options: Unpack[BackprojectOptions]) -> Any:
+                **options: Any) -> Any:
     """The exact adjoint of project(). Raises as fdk() does."""
     call = Call("backproject")
     _projections(call, projections, geometry)
     call.grid(grid if grid is not None or not isinstance(geometry, Geometry) else geometry.default_grid())
-    call.output("-o", "out", out)
+    call.output("output", "out", out)
     call.options(options)
     return _finish(call, projections, out, False, progress)
 
@@ -345,24 +342,23 @@ def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
 def noise(projections: Any, *, photons: float, progress: Progress = None, **options: Any) -> Any:
     """Line integrals with the noise of a beam of so many photons a pixel; electronic=, seed=. Raises as fdk() does."""
     call = Call("noise")
-    call.input("-i", projections, None, "projections")
-    call.output("-o", "out")
+    call.input("input", projections, None, "projections")
+    call.output("output", "out")
     call.options({"photons": photons, **options})
     return _finish(call, projections, None, False, progress)
 
 
-def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Unpack[CountsOptions]) -> Any:
+def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Any) -> Any:
     """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam, one
     (row, column) or several; a pair of flats is from before and after the scan. Of a fan beam all three may be (view,
     column)."""
     call = Call("counts")
     fan = is_array(raw) and not isinstance(raw, Image) and np.ndim(raw) == 2
-    for option, images, keyword in (("-i", raw, "raw"), ("--flat", flats, "flats"), ("--dark", darks, "darks")):
-        if option == "--flat" and isinstance(images, (tuple, list)) and len(images) == 2:
-            call.flats(option, tuple(_rows(each) if fan else each for each in images), None, keyword)
-        elif images is not None or option == "-i":
-            call.input(option, _rows(images) if fan else images, None, keyword)
-    call.output("-o", "out")
+    pair = isinstance(flats, (tuple, list)) and len(flats) == 2
+    for setting, keyword, images in (("input", "raw", (raw,)), ("flat", "flats", flats if pair else (flats,)), ("dark", "darks", (darks,))):
+        if setting == "input" or images[0] is not None:
+            call.inputs(setting, [_rows(each) if fan else each for each in images], None, keyword)
+    call.output("output", "out")
     call.options(options)
     return _finish(call, raw, None, False, progress, single=1)
 
@@ -379,7 +375,7 @@ class Axis:
 
 def find_axis(projections: Any, geometry: Geometry, *, progress: Progress = None, **options: Any) -> Axis:
     """Where the axis of rotation falls on the detector, from the projections themselves. Raises as fdk() does."""
-    call = Call("geometry", "find-axis")
+    call = Call("geometry find-axis")
     _projections(call, projections, geometry)
     call.options(options)
     found = call.run(progress)
@@ -411,14 +407,14 @@ class Metrics:
         return "<Metrics " + ", ".join(f"{name}={value:.6g}" for name, value in plain.items()) + ">"
 
 
-def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Unpack[MetricsOptions]) -> Metrics:
+def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) -> Metrics:
     """Quality of a volume, against the truth where there is one."""
     call = Call("metrics")
     where = None if grid is None else Grid.like(grid)
-    call.input("-i", volume, where, "volume")
+    call.input("input", volume, where, "volume")
     if truth is not None:
-        call.input("--reference", truth, where, "truth")
-    call.words.append("--json")
+        call.input("reference", truth, where, "truth")
+    call.set("json", True)
     call.options(options)
     call.run()
     if call.dry:
@@ -434,19 +430,20 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
     given = volume if halves is None else _check.pair(halves, "halves")[0]
     where = _volume_place(given, grid)
     if halves is None:
-        call.input("-i", volume, where, "volume")
+        call.input("input", volume, where, "volume")
     else:
         call.options({"halves": halves}, where)
-    call.output("-o", "out")
+    call.output("output", "out")
     call.options(options)
     return _finish(call, given, None, False, progress)
 
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:
     """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
-    call = Call("phantom", "--type", _check.text(name, "name", "shepp-logan"))
+    call = Call("phantom")
+    call.set("type", _check.text(name, "name", "shepp-logan"))
     call.grid(Grid.like(grid))
-    call.output("-o", "out")
+    call.output("output", "out")
     call.options(options)
     try:
         return _finish(call, None, None, False, None, True)
@@ -454,24 +451,37 @@ def phantom(name: str, grid: Grid, **options: Any) -> Any:
         raise InputError(str(error).replace("type=", "name=")) from None
 
 
-def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
-    """The whole command in process: ``run("denoise -i mem:f --method pdu --alpha 3 -o mem:u", f=volume)["u"]``.
+def run(verb: str, *, progress: Progress = None, **settings: Any) -> Info:
+    """Any verb of the command by name: ``hc.run("slices", input=projections, geometry=geometry, size=(64, 64, 64),
+    spacing=(1, 1, 1), output="axial.mha")``.
 
-    arrays: what "mem:NAME" stands for; names of outputs need no entry. Returns the images that were written to memory.
+    settings: as `halocline help VERB` lists them, "geometry find-axis" being a verb, too. Arrays, Images and Geometries stand
+    for files; output=True puts that image into Info.outputs.
     """
-    import shlex
+    call = Call(_check.text(verb, "verb", "denoise"))
+    call.options(settings)
+    return Info(call, call.run(progress))
 
-    if not isinstance(words, (str, list, tuple)):
-        raise TypeError(f"words= is {type(words).__name__}; expected a command line, or a list of its words")
-    split: List[str] = shlex.split(words) if isinstance(words, str) else [os.fspath(word) for word in words]
-    call = Call()
-    call.words = [word for word in split if word != "halocline"] if split[:1] == ["halocline"] else split
-    for name, value in arrays.items():
-        call.named(name, value)
-    call.all_outputs = True
-    if not call.words:
-        raise InputError("there are no words; the first is a subcommand such as fdk or denoise")
-    found = call.run()
-    if call.text:
-        print(call.text, end="")
-    return {name: image for name, image in found.items() if name not in arrays}
+
+def _keywords(function: Any, verb: str, *own: str) -> None:
+    """Puts the settings that are keywords of a function into its signature, for help() and completion."""
+    signature = inspect.signature(function)
+    known = [name for name in signature.parameters if name != "options"]
+    settings = [inspect.Parameter(name + "_" * iskeyword(name), inspect.Parameter.KEYWORD_ONLY, default=None) for name in rows(verb)
+                if name not in known and name not in own and name not in _NOT_KEYWORDS]
+    kept = [signature.parameters[name] for name in known]
+    function.__signature__ = signature.replace(parameters=kept + settings)
+
+
+# Functions have parameters for these, or a program has no use for them.
+_NOT_KEYWORDS = {"input", "output", "geometry", "size", "spacing", "origin", "direction", "like", "quiet", "log_level"}
+_keywords(fdk, "fdk")
+_keywords(fdk_halves, "fdk", "halves_out")
+_keywords(reconstruct, "reconstruct")
+_keywords(denoise, "denoise")
+_keywords(project, "project", "detector")
+_keywords(backproject, "backproject")
+_keywords(counts, "counts", "flat", "dark")
+_keywords(find_axis, "geometry find-axis")
+_keywords(metrics, "metrics", "reference", "json")
+_keywords(noise_map, "noise-map")

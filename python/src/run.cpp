@@ -1,10 +1,11 @@
-// The command's verbs with arrays in place of files.
+// The verbs: values for settings, arrays in place of files.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
@@ -13,8 +14,10 @@
 #include <optional>
 
 #include "apps/command.hpp"
+#include "apps/commands/subcommands.hpp"
 #include "apps/embedded_command.hpp"
 #include "apps/images/image_file.hpp"
+#include "apps/job/common_options.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/version.hpp"
 #include "host/system/error.hpp"
@@ -145,10 +148,10 @@ ForeignArrays foreign_arrays(const nb::object& home) {
 }
 
 // What a call wrote, by name: values and grid; None where they went to a place of the caller's.
-nb::dict outputs_of(MemoryFiles& images, const std::optional<std::vector<std::string>>& wanted, ForeignArrays& foreign,
+nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& wanted, ForeignArrays& foreign,
                     nlohmann::json& report) {
   nb::dict found;
-  for (const auto& name : wanted ? *wanted : images.names()) {
+  for (const auto& name : wanted) {
     if (!images.has(name)) continue;
     const auto array = images.on_device(name);
     TypedVolume volume = images.take(name);
@@ -165,10 +168,28 @@ nb::dict outputs_of(MemoryFiles& images, const std::optional<std::vector<std::st
   return found;
 }
 
-nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const Places& places,
-              const std::map<std::string, GeometryFile>& geometries,
-              const std::optional<std::vector<std::string>>& outputs, const nb::object& progress, const nb::object& log,
-              const nb::object& home) {
+// An array, a grid or a geometry of the call, as the value of a setting.
+struct Named {
+  std::string name;
+};
+using Value = std::variant<std::string, Named>;
+using Given = std::vector<std::pair<std::string, std::vector<Value>>>;
+
+std::vector<GivenSetting> words_of(const Given& given) {
+  std::vector<GivenSetting> result;
+  for (const auto& [name, values] : given) {
+    result.push_back({name, {}});
+    for (const Value& value : values) {
+      const auto* named = std::get_if<Named>(&value);
+      result.back().words.push_back(named != nullptr ? MemoryFiles::path(named->name) : std::get<std::string>(value));
+    }
+  }
+  return result;
+}
+
+nb::tuple run(const std::string& verb, const Given& given, const Inputs& inputs, const Places& places,
+              const std::map<std::string, GeometryFile>& geometries, const std::vector<std::string>& outputs,
+              const nb::object& progress, const nb::object& log, const nb::object& home) {
   MemoryFiles images;
   for (const auto& [name, input] : inputs) {
     const Grid grid = grid_of(input.second);
@@ -179,7 +200,7 @@ nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const
   for (const auto& [name, place] : places) images.place(name, place.data(), place.size());
   std::map<std::string, ScanFile> scans;
   for (const auto& [name, geometry] : geometries) scans[MemoryFiles::path(name)] = geometry.scan();
-  EmbeddedRun wanted{words, &images, &scans};
+  EmbeddedRun wanted{verb, words_of(given), &images, &scans};
   ForeignArrays foreign;
   if (!home.is_none()) {
     foreign = foreign_arrays(home);
@@ -191,6 +212,29 @@ nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const
   nlohmann::json& report = call.result.report;
   const nb::dict found = outputs_of(images, outputs, foreign, report);
   return nb::make_tuple(call.result.text, report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), found);
+}
+
+// The settings of a verb, those of every verb among them.
+nb::dict settings_of(const std::string& verb) {
+  return guarded([&] {
+    const NamedCommand named = make_named_command(verb);
+    CommonOptions common;
+    Settings common_settings;
+    add_common_options(common_settings, common);
+    nb::dict result;
+    for (const Settings* settings : {&named.command->settings, &common_settings})
+      for (const Setting& setting : settings->all()) {
+        nb::dict row;
+        const FileUse file = setting.file();
+        row["flag"] = setting.kind() == SettingKind::flag;
+        row["image"] = file.kind == FileKind::image && !file.written;
+        row["image_out"] = file.kind == FileKind::image && file.written;
+        row["expected"] = setting.words().empty() ? setting.unit() : either(setting.words());
+        row["help"] = in_options(setting.help(), verb);
+        result[setting.id().c_str()] = row;
+      }
+    return result;
+  });
 }
 
 // An image file's voxels and grid.
@@ -303,18 +347,26 @@ void add_run(nb::module_& module) {
 #else
   module.attr("WITH_ITK") = false;
 #endif
+  nb::class_<Named>(module, "Named")
+      .def(nb::init<std::string>(), nb::arg("name"), "An array, a grid or a geometry of a call, as a setting's value.");
   module.def(
-      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
-      nb::arg("outputs").none(), nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
-      nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
-              "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
-              "GeometryFile], outputs: collections.abc.Sequence[str] | None, progress: typing.Any, log: typing.Any, "
-              "home: typing.Any = None) -> tuple[str, str, dict[str, typing.Any]]"),
-      "The command with these words. inputs: arrays and grids by their names, 'mem:NAME' in the words; outputs: "
-      "names of images to give back, None: all. Returns the text, the report (JSON) and the outputs. home: context and "
-      "device of "
-      "arrays there, by number; inputs and places: memory, offset and grid by name; results: names of those that "
-      "are to lie there.");
+      "run", &run, nb::arg("verb"), nb::arg("settings"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
+      nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
+      nb::sig(
+          "def run(verb: str, settings: collections.abc.Sequence[tuple[str, collections.abc.Sequence[str | Named]]], "
+          "inputs: collections.abc.Mapping[str, typing.Any], places: collections.abc.Mapping[str, typing.Any], "
+          "geometries: collections.abc.Mapping[str, GeometryFile], outputs: collections.abc.Sequence[str], "
+          "progress: typing.Any, log: typing.Any, home: typing.Any = None) "
+          "-> tuple[str, str, dict[str, typing.Any]]"),
+      "Runs a verb with these settings. inputs: arrays and grids by their names, which Named() makes values of "
+      "settings; "
+      "outputs: names of images to return. Returns the text, the report (JSON) and the outputs. home: context and "
+      "device of arrays there, by number; inputs and places: memory, offset and grid by name; results: names of those "
+      "that are to lie there.");
+  module.def("settings", &settings_of, nb::arg("verb"),
+             nb::sig("def settings(verb: str) -> dict[str, dict[str, typing.Any]]"),
+             "The settings of a verb by name: whether it is a flag, whether it names an image that is read or one that "
+             "is written, what it takes, and its help.");
   nb::class_<DeviceMemory>(module, "DeviceMemory")
       .def_prop_ro("int_ptr", &DeviceMemory::handle, "The cl_mem as a number, while this lives.");
   module.def(

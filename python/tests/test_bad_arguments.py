@@ -64,7 +64,7 @@ import halocline as hc
     (lambda s: hc.denoise("v.mha", s.grid), ValueError, "grid= goes with arrays"),
     (lambda s: hc.denoise(None, method="pdu4d"), TypeError, "pdu4d takes"),
     (lambda s: hc.Image(s.x, 1.5), TypeError, "grid= is 1.5"),
-    (lambda s: hc.run(None), TypeError, "words= is NoneType"),
+    (lambda s: hc.run(None), TypeError, "verb= is None"),
     (lambda s: hc.report("page.html", info=3, x=s.x), TypeError, "info= is int"),
     (lambda s: hc.report("/dev/null", x=s.x), ValueError, "is no file"),
     (lambda s: s.geometry.write("/nowhere/g.xml"), OSError, "'/nowhere/g.xml' cannot be written"),

@@ -173,9 +173,18 @@ def test_metrics(volume):
         found.nothing
 
 
-def test_run_takes_whole_command_lines(volume):
-    found = hc.run("denoise -i mem:f --method pdu --alpha 300 --iterations 5 --gap 0 -o mem:u", f=volume)
-    assert np.array_equal(found["u"].array, hc.denoise(volume, alpha=300, iterations=5, gap=0))
+def test_run_takes_any_verb_by_name(volume, projections, geometry, tmp_path):
+    options = dict(alpha=300, iterations=5, gap=0)
+    info = hc.run("denoise", input=volume, method="pdu", output=True, **options)
+    assert np.array_equal(info.outputs["output"].array, hc.denoise(volume, **options))
+    hc.run("slices", input=hc.Image(projections, geometry.stack()), geometry=geometry, size=(9, 8, 7), spacing=(1, 1, 1), plane="axial", output=tmp_path / "s.mha")
+    assert hc.read(tmp_path / "s.mha").shape == (1, 8, 9)
+    with pytest.raises(hc.InputError, match="no verb 'denose'; those are devices, .*denoise"):
+        hc.run("denose")
+    with pytest.raises(hc.InputError, match="no verb 'geometry'; those are circular"):
+        hc.run("geometry")
+    with pytest.raises(hc.InputError, match="there is no option aplha=; there is alpha="):
+        hc.run("denoise", aplha=3)
 
 
 def test_output_to_a_file(tmp_path, volume):
@@ -289,14 +298,23 @@ def test_no_leak(volume):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20000  # KiB
 
 
-def test_keywords_are_the_commands_options():
-    import pathlib
+def test_signatures_name_the_settings():
+    import inspect
 
-    path, script = os.environ.get("HALOCLINE_COMMAND"), pathlib.Path(__file__).parents[2] / "scripts" / "write-python-options"
-    if not path or not script.exists():
-        pytest.skip("no command, or no source tree")
-    done = subprocess.run([sys.executable, str(script), path, "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    names = list(inspect.signature(hc.fdk).parameters)
+    assert names[:6] == ["projections", "geometry", "grid", "out", "return_info", "progress"]
+    assert {"window", "cutoff", "device_memory", "variance_out"} <= set(names) and not {"output", "quiet", "input"} & set(names)
+    assert "lambda_" in inspect.signature(hc.reconstruct).parameters
+
+
+def test_settings_by_value(volume):
+    for wrong, text in (({"alpha": True}, "alpha= is True; expected A"), ({"nonnegative": 3}, "nonnegative= is 3; expected True or False"),
+                        ({"method": "pdu", "tv": "round"}, 'tv= is "round"; expected isotropic'), ({"iterations": 2.5}, "iterations= is"),
+                        ({"iterations": (1, 2)}, "iterations= is"), ({"alpha": ""}, "alpha= has an empty value")):
+        with pytest.raises(hc.InputError, match=text):
+            hc.denoise(volume, **wrong)
+    with pytest.raises(TypeError, match="input= was given twice"):
+        hc.denoise(volume, input=volume)
 
 
 def test_report(tmp_path, volume):
@@ -343,13 +361,6 @@ def test_an_image_without_a_place_lies_on_the_geometrys_detector(projections, gr
     assert np.array_equal(hc.fdk(hc.Image(projections), aside, grid).array, hc.fdk(projections, aside, grid))
 
 
-def test_run_finds_outputs_in_any_spelling(volume):
-    for words in ("denoise --input=mem:f --output=mem:u", "denoise -imem:f -omem:u"):
-        found = hc.run(words + " --method pdu --alpha 300 --iterations 5 --gap 0", f=volume)
-        assert found["u"].shape == volume.shape
-    assert hc.run("denoise --help") == {}
-
-
 def test_a_daemon_at_the_end_does_no_harm(tmp_path):
     script = tmp_path / "daemon.py"
     script.write_text("import threading, time, numpy as np, halocline as hc\n"
@@ -376,11 +387,6 @@ def test_volumes_beside_projections_lie_where_the_result_does(projections, geome
         assert np.array_equal(call(volume), call(placed))
     with pytest.raises(hc.InputError, match="init= is"):
         hc.reconstruct(projections, geometry, grid, method="cgls", init=volume[1:])
-
-
-def test_run_gives_back_every_image(volume):
-    options = "--method pdu --alpha 300 --iterations 2 --gap 0"
-    assert list(hc.run(f"denoise -i mem:f {options} -o mem:my-out", f=volume)) == ["my-out"]
 
 
 def test_two_threads_with_one_limit_of_memory(projections, geometry, grid):

@@ -16,6 +16,13 @@
 namespace halocline::embedded_command_test {
 namespace {
 
+using Given = std::vector<GivenSetting>;
+
+Given operator+(Given settings, const Given& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
 class Embedded : public testing::Test {
  protected:
   static void SetUpTestSuite() { command_ = std::make_unique<EmbeddedCommand>(); }
@@ -23,8 +30,9 @@ class Embedded : public testing::Test {
   void SetUp() override { images_.add("f", volume_.grid, Component::float32, volume_.voxels.data()); }
 
   Volume result(const std::string& name) { return to_volume(images_.take(name)); }
-  EmbeddedResult run(const Words& words, Cancellation* cancellation = nullptr, const Progress& progress = {}) {
-    return command().run({words, &images_, &geometries_, progress, cancellation});
+  EmbeddedResult run(const std::string& verb, const Given& settings, Cancellation* cancellation = nullptr,
+                     const Progress& progress = {}) {
+    return command().run({verb, settings, &images_, &geometries_, progress, cancellation});
   }
   static EmbeddedCommand& command() { return *command_; }
 
@@ -37,26 +45,28 @@ class Embedded : public testing::Test {
   static inline std::unique_ptr<EmbeddedCommand> command_;
 };
 
-const Words denoise_words{"denoise", "--method", "pdu", "--alpha", "8", "--iterations", "30", "--gap", "0"};
+const Given denoise{{"method", {"pdu"}}, {"alpha", {"8"}}, {"iterations", {"30"}}, {"gap", {"0"}}};
+const Given from_f_to_u{{"input", {"mem:f"}}, {"output", {"mem:u"}}};
 
 TEST_F(Embedded, GivesTheCommandsBitsAndReport) {
   write_image(volume_, f / "f.mha");
-  const Ran ran = halocline::run(denoise_words + Words{"-i", f / "f.mha", "-o", f / "u.mha"});
+  const Ran ran = halocline::run({"denoise", "--method", "pdu", "--alpha", "8", "--iterations", "30", "--gap", "0",
+                                  "-i", f / "f.mha", "-o", f / "u.mha"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  const EmbeddedResult embedded = run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  const EmbeddedResult embedded = run("denoise", denoise + from_f_to_u);
   EXPECT_TRUE(result("u").voxels == read_image(f / "u.mha").voxels);
   EXPECT_EQ(embedded.report.at("results").at("iterations"), 30);
   EXPECT_NE(embedded.text.find("30 iterations"), std::string::npos) << embedded.text;
 }
 
-TEST_F(Embedded, ParsersThatWereMadeReadyKnowNothingOfOtherRuns) {
-  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+TEST_F(Embedded, CallsKnowNothingOfOtherCalls) {
+  run("denoise", denoise + from_f_to_u);
   const Volume expected = result("u");
-  run({"denoise", "--method", "tvgd", "--iterations", "2", "-i", "mem:f", "-o", "mem:u"});
+  run("denoise", Given{{"method", {"tvgd"}}, {"iterations", {"2"}}} + from_f_to_u);
   EXPECT_FALSE(result("u").voxels == expected.voxels);
-  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  run("denoise", denoise + from_f_to_u);
   EXPECT_TRUE(result("u").voxels == expected.voxels);
-  EXPECT_THROW(run({"nonsense"}), InputError);
+  EXPECT_THROW(run("nonsense", {}), InputError);
 }
 
 TEST_F(Embedded, ReadsArraysOfAnyTypeAndWritesToTheCallersMemory) {
@@ -65,12 +75,12 @@ TEST_F(Embedded, ReadsArraysOfAnyTypeAndWritesToTheCallersMemory) {
   images_.add("n", volume_.grid, Component::uint16, counts.data());
   std::vector<float> place(counts.size());
   images_.place("u", place.data(), place.size());
-  run(denoise_words + Words{"-i", "mem:n", "-o", "mem:u"});
+  run("denoise", denoise + Given{{"input", {"mem:n"}}, {"output", {"mem:u"}}});
   EXPECT_TRUE(images_.take("u").memory.empty()) << "it lies at its place";
   Volume same(volume_.grid);
   std::copy(counts.begin(), counts.end(), same.voxels.begin());
   images_.add("s", same.grid, Component::float32, same.voxels.data());
-  run(denoise_words + Words{"-i", "mem:s", "-o", "mem:v"});
+  run("denoise", denoise + Given{{"input", {"mem:s"}}, {"output", {"mem:v"}}});
   EXPECT_TRUE(result("v").voxels == Voxels(place));
 }
 
@@ -82,9 +92,10 @@ TEST_F(Embedded, WorksWhereAnArrayLies) {
   const Buffer memory = Buffer::for_others(there, "f", bytes);
   device.write(memory, 0, volume_.voxels.data(), bytes).wait();
   images_.add("host", volume_.grid, Component::float32, volume_.voxels.data());
-  for (const Words& more : {Words{}, Words{"--device-memory", "150K"}, Words{"--device", "0"}}) {
-    const EmbeddedResult of_host = run(denoise_words + more + Words{"-i", "mem:host", "-o", "mem:expected"});
-    EmbeddedRun wanted{denoise_words + more + Words{"-i", "mem:f", "-o", "mem:u"}, &images_, &geometries_};
+  for (const Given& more : {Given{}, Given{{"device-memory", {"150K"}}}, Given{{"device", {"0"}}}}) {
+    const EmbeddedResult of_host =
+        run("denoise", denoise + more + Given{{"input", {"mem:host"}}, {"output", {"mem:expected"}}});
+    EmbeddedRun wanted{"denoise", denoise + more + from_f_to_u, &images_, &geometries_};
     wanted.home = {there.state()->context(), there.state()->device(), [&](const Device& adopted) {
                      EXPECT_NE(adopted.state(), there.state());
                      images_.add("f", std::make_shared<DistributedArray>(volume_.grid, adopted,
@@ -97,7 +108,7 @@ TEST_F(Embedded, WorksWhereAnArrayLies) {
     const auto crossed = [](const EmbeddedResult& ran) {
       return ran.report.at("runs").at("denoise").at("actual").at("bus_bytes").get<std::size_t>();
     };
-    if (more.size() == 2 && more[0] == "--device-memory")
+    if (!more.empty() && more[0].name == "device-memory")
       EXPECT_LE(crossed(ran_there) + 2 * bytes, crossed(of_host)) << "the state is with the host";
     else
       EXPECT_EQ(crossed(ran_there), 0u);
@@ -112,35 +123,42 @@ TEST_F(Embedded, TakesGeometriesFromMemory) {
   ScanFile scan;
   scan.geometry = circular_geometry(circle);
   geometries_["mem:g"] = scan;
-  run({"project", "-i", "mem:f", "-g", "mem:g", "--detector", "30,24", "--pixel", "2,2", "-o", "mem:p"});
+  run("project", {{"input", {"mem:f"}},
+                  {"geometry", {"mem:g"}},
+                  {"detector", {"30", "24"}},
+                  {"pixel", {"2", "2"}},
+                  {"output", {"mem:p"}}});
   const Volume projections = result("p");
   EXPECT_EQ(projections.grid.size, (std::array<std::size_t, 3>{30, 24, 24}));
   images_.add("p", projections.grid, Component::float32, projections.voxels.data());
-  run({"fdk", "-i", "mem:p", "-g", "mem:g", "--like", "mem:f", "-o", "mem:x"});
+  run("fdk", {{"input", {"mem:p"}}, {"geometry", {"mem:g"}}, {"like", {"mem:f"}}, {"output", {"mem:x"}}});
   const Volume fdk = result("x");
   EXPECT_EQ(fdk.grid.size, volume_.grid.size);
   EXPECT_GT(fdk.at(10, 10, 10), 0.5 * volume_.at(10, 10, 10));
 }
 
 TEST_F(Embedded, RefusesAsTheCommandDoes) {
-  const auto text = [&](const Words& words) -> std::string {
+  const auto text = [&](const Given& settings, const std::string& verb = "denoise") -> std::string {
     try {
-      run(words);
+      run(verb, settings);
     } catch (const InputError& error) {
       return error.what();
     }
     return "nothing thrown";
   };
-  const Words io{"-i", "mem:f", "-o", "mem:u"};
-  EXPECT_NE(text(Words{"denoise", "--aplha", "3"} + io).find("--alpha"), std::string::npos);
-  EXPECT_NE(text(Words{"denoise", "--method", "pdu", "--alpha", "-3"} + io).find("--alpha"), std::string::npos);
-  EXPECT_NE(text({"denoise", "--method", "pdu", "-i", "mem:g", "-o", "mem:u"}).find("'g'"), std::string::npos);
-  EXPECT_NE(text(Words{"denose"} + io).find("denose"), std::string::npos);
-  EXPECT_NE(text(Words{"denoise", "--method", "pdu", "--alpha", "3", "--device", "nosuch"} + io).find("nosuch"),
-            std::string::npos);
+  const auto has = [](const std::string& found, const char* expected) {
+    EXPECT_NE(found.find(expected), std::string::npos) << found;
+  };
+  has(text(Given{{"aplha", {"3"}}} + from_f_to_u), "--alpha");
+  has(text(Given{{"method", {"pdu"}}, {"alpha", {"-3"}}} + from_f_to_u), "--alpha");
+  has(text({{"method", {"pdu"}}, {"input", {"mem:g"}}, {"output", {"mem:u"}}}), "'g'");
+  has(text(from_f_to_u), "--method is missing");
+  has(text(denoise + Given{{"tv", {""}}} + from_f_to_u), "--tv has an empty value");
+  has(text(from_f_to_u, "denose"), "no verb 'denose'");
+  has(text(from_f_to_u, "geometry"), "those are circular");
+  has(text(denoise + Given{{"device", {"nosuch"}}} + from_f_to_u), "nosuch");
   images_.add("empty", volume_.grid, Component::float32, nullptr);
-  EXPECT_NE(text({"denoise", "--method", "pdu", "--alpha", "3", "-i", "mem:empty", "-o", "mem:u"}).find("no values"),
-            std::string::npos);
+  has(text(denoise + Given{{"input", {"mem:empty"}}, {"output", {"mem:u"}}}), "no values");
   EXPECT_FALSE(images_.has("u"));
 }
 
@@ -150,7 +168,7 @@ TEST_F(Embedded, KeepsDevicesOpen) {
 }
 
 TEST_F(Embedded, CallsOfTwoThreadsEndByThemselves) {
-  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  run("denoise", denoise + from_f_to_u);
   const Volume expected = result("u");
   Cancellation cancelled;
   bool interrupted = false;
@@ -159,8 +177,8 @@ TEST_F(Embedded, CallsOfTwoThreadsEndByThemselves) {
   {
     std::jthread first([&] {
       try {
-        run(Words{"denoise", "--method", "pdu", "--alpha", "8", "--iterations", "100000", "--gap", "0", "-i", "mem:f",
-                  "-o", "mem:u"},
+        run("denoise",
+            Given{{"method", {"pdu"}}, {"alpha", {"8"}}, {"iterations", {"100000"}}, {"gap", {"0"}}} + from_f_to_u,
             &cancelled, [&](const ProgressState& state) {
               if (state.done > 0) cancelled.request();
             });
@@ -168,9 +186,7 @@ TEST_F(Embedded, CallsOfTwoThreadsEndByThemselves) {
         interrupted = true;
       }
     });
-    std::jthread second([&] {
-      command().run({denoise_words + Words{"-i", "mem:f", "-o", "mem:u"}, &others, &geometries_});
-    });
+    std::jthread second([&] { command().run({"denoise", denoise + from_f_to_u, &others, &geometries_}); });
   }
   EXPECT_TRUE(interrupted);
   EXPECT_FALSE(images_.has("u"));
