@@ -12,9 +12,8 @@ import numpy as np
 from . import _check, _core, _opencl
 from ._logging import log
 from .errors import InputError
-from .geometry import Geometry, require_geometry
 from .grid import Grid
-from .image import Image, as_values
+from .image import DeviceImage, Image, as_values
 
 Progress = Union[bool, Callable[["ProgressState"], Any], None]
 Array = Any
@@ -53,7 +52,7 @@ def is_array(value: Any) -> bool:
     if isinstance(value, np.generic):  # a number
         return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value) or (
-        isinstance(value, _opencl.DeviceImage))
+        isinstance(value, DeviceImage))
 
 
 @functools.lru_cache(maxsize=None)
@@ -145,7 +144,7 @@ class Call:
         if isinstance(value, Grid):
             self._inputs[name] = (None, value.as_tuple())
             return _core.Named(name)
-        if isinstance(value, _opencl.DeviceImage):
+        if isinstance(value, DeviceImage):
             value, grid = value.array, value.grid
         if self._stays(value) and self._home is not None:
             where = grid or Grid.like(value)
@@ -161,10 +160,8 @@ class Call:
     def method(self, name: Any, example: str) -> None:
         self.set("method", _check.text(name, "method", example))
 
-    def geometry(self, value: Any) -> None:
-        if isinstance(value, (str, os.PathLike)):
-            return self.set("geometry", value)
-        self._geometries["geometry"] = require_geometry(value).core
+    def geometry(self, core: _core.GeometryFile) -> None:
+        self._geometries["geometry"] = core
         self.set("geometry", _core.Named("geometry"))
 
     def grid(self, value: Any) -> None:
@@ -225,8 +222,8 @@ class Call:
             self.output(name, keyword)
         elif value is True:
             raise InputError(f"--{name.replace('_', '-')} is True; expected {row['expected']}")
-        elif isinstance(value, Geometry):
-            self.geometry(value)
+        elif isinstance(getattr(value, "core", None), _core.GeometryFile):
+            self.geometry(value.core)
         elif isinstance(value, (str, os.PathLike)):
             self.set(name, value)
         elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
@@ -267,7 +264,7 @@ class Call:
         for name, (values, grid) in found.items():
             placed = Grid.from_tuple(grid)
             if self._home is not None and isinstance(values, _core.DeviceMemory):
-                results[name] = _opencl.DeviceImage(self._home.array(values, placed.shape), placed)
+                results[name] = DeviceImage(self._home.array(values, placed.shape), placed)
                 continue
             if values is None and name in self._out_shapes:  # it lies where out= says
                 shape = self._out_shapes[name]

@@ -126,31 +126,3 @@ class Home:
 
         data = pyopencl.MemoryObject.from_int_ptr(memory.int_ptr, retain=True)
         return pyopencl.array.Array(self._first.queue or self._first.context, tuple(shape), np.float32, data=data)
-
-
-class DeviceImage:
-    """An array of PyOpenCL with its grid, as Image is one in host memory."""
-
-    def __init__(self, array: Any, grid: Grid) -> None:
-        self.array, self.grid = array, grid
-
-    @property
-    def shape(self) -> Tuple[int, int, int]:
-        return self.grid.shape
-
-    @property
-    def ndim(self) -> int:
-        return 3
-
-    def get(self) -> "np.ndarray[Any, Any]":
-        """The values, as a NumPy array."""
-        found: "np.ndarray[Any, Any]" = to_host(self.array)
-        return found
-
-    def __repr__(self) -> str:
-        return f"<DeviceImage {' x '.join(map(str, self.shape))} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm>"
-
-    def __reduce__(self) -> Any:
-        from .image import Image
-
-        return Image, (self.get(), self.grid)

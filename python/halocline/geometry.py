@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _check, _core
+from ._call import Call
 from .errors import InputError, in_keywords
 from .grid import Grid
 
@@ -341,10 +342,8 @@ class Geometry:
     def check(self, grid: Optional[Grid] = None) -> str:
         """What `halocline geometry check` says of it, and of a volume. Raises InputError where a right reconstruction is
         impossible."""
-        from ._call import Call
-
         call = Call("geometry check")
-        call.geometry(self)
+        call.geometry(self.core)
         call.grid(grid)
         try:
             call.run()

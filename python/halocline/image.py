@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from typing import Any, List, Optional, Tuple, Union
 
@@ -115,9 +116,7 @@ class Image:
         return f"<Image {size} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm, {self.array.dtype}>"
 
     def _repr_html_(self) -> str:
-        from .pages import in_frame, page
-
-        return in_frame(page("Image", None, 128, image=self))
+        return in_frame(_core.report_html("Image", [("image", self.array, self.grid.as_tuple())], "", 128))
 
     def to_xarray(self) -> Any:
         """An xarray.DataArray with the axes k, j, i and their distances from the first voxel in mm."""
@@ -276,3 +275,35 @@ def _simple_itk(name: str) -> Any:
     except ImportError:
         raise ImportError(f"'{name}': this format needs SimpleITK; install it (pip install halocline[images]), or use .mha") from None
     return SimpleITK
+
+
+class DeviceImage:
+    """An array of PyOpenCL with its grid, as Image is one in host memory."""
+
+    def __init__(self, array: Any, grid: Grid) -> None:
+        self.array, self.grid = array, grid
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        return self.grid.shape
+
+    @property
+    def ndim(self) -> int:
+        return 3
+
+    def get(self) -> "np.ndarray[Any, Any]":
+        """The values, as a NumPy array."""
+        found: "np.ndarray[Any, Any]" = _opencl.to_host(self.array)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<DeviceImage {' x '.join(map(str, self.shape))} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm>"
+
+    def __reduce__(self) -> Any:
+        return Image, (self.get(), self.grid)
+
+
+def in_frame(text: str, height: int = 640) -> str:
+    """The page as part of a notebook."""
+    return (f'<iframe srcdoc="{html.escape(text, quote=True)}" style="width:100%;height:{height}px;border:0" '
+            'sandbox="allow-scripts"></iframe>')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from typing import Any, Optional, Union
@@ -35,9 +34,3 @@ def report(path: Path, info: Optional[Info] = None, size: int = 256, **images: A
     """Writes the page: ``hc.report("report.html", FDK=f, PDU=u, info=info)``. The file appears whole or not at all."""
     name = _check.path(path)
     _check.write_text(name, page(os.path.basename(name), info, size, **images))
-
-
-def in_frame(text: str, height: int = 640) -> str:
-    """The page as part of a notebook."""
-    return (f'<iframe srcdoc="{html.escape(text, quote=True)}" style="width:100%;height:{height}px;border:0" '
-            'sandbox="allow-scripts"></iframe>')

@@ -13,7 +13,7 @@ from ._call import Call
 def _scan(verb: str, geometry: Geometry, grid: Any) -> Call:
     call = Call(verb)
     call.input("input", require_geometry(geometry).stack(), None, "projections")
-    call.geometry(geometry)
+    call.geometry(require_geometry(geometry).core)
     call.grid(grid)
     call.output("output", "out")
     return call

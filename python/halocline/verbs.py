@@ -154,7 +154,14 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
         known = geometry.core.detector.size is not None
         projections = _rows(_opencl.shaped(projections, geometry.shape if known else None, "projections"))
         call.input("input", projections, _stack(projections, geometry), "projections")
-    call.geometry(geometry)
+    _geometry(call, geometry)
+
+
+def _geometry(call: Call, geometry: Any) -> None:
+    if isinstance(geometry, (str, os.PathLike)):
+        call.set("geometry", geometry)
+    else:
+        call.geometry(require_geometry(geometry).core)
 
 
 def _unplaced(volume: Any) -> Any:
@@ -300,7 +307,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
     given, volume = volume, _opencl.shaped(volume, seen.shape if isinstance(seen, Grid) else None, "volume")
     call = Call("project")
     call.input("input", volume, _volume_grid(volume, geometry, grid), "volume")
-    call.geometry(geometry)
+    _geometry(call, geometry)
     if isinstance(geometry, Geometry):
         (columns, rows, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
         call.set("detector", columns, rows)
