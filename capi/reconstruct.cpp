@@ -1,11 +1,10 @@
 // The verb reconstruct.
 #include "algorithms/solvers/reconstruct.hpp"
 
-#include "algorithms/jobs/reconstruct_settings.hpp"
+#include "algorithms/jobs/reconstruct_report.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
 #include "algorithms/solvers/penalty_strength.hpp"
-#include "algorithms/solvers/ray_weights.hpp"
 #include "capi/counts.hpp"
 #include "capi/verb.hpp"
 #include "host/system/error.hpp"
@@ -43,8 +42,6 @@ class ReconstructVerb : public Verb {
   void withhold_rays(const ReplacedValues& replaced, Given& given) const;
   void take_start(Work& work, const ReconstructionParameters& parameters, const std::string& start, Given& given) const;
   RunOptions run_options(const Work& work) const;
-  nlohmann::json results(const ReconstructionParameters& parameters, const ReconstructionResult& result,
-                         const Given& given) const;
 
   ReconstructSettings reconstruct_;
   CountsInputs counts_;
@@ -64,9 +61,7 @@ void ReconstructVerb::take_projections(const Work& work, Given& given) const {
   given.inputs.projections = projections;
   given.inputs.weights = work.input("weights");
   if (given.inputs.weights == nullptr && by_photons) {
-    given.weights =
-        weights_of_counts(given.line_integrals, reconstruct_.photons ? *reconstruct_.photons : open_beam(*calibration),
-                          reconstruct_.electronic);
+    given.weights = reconstruct_.weights_of(given.line_integrals, calibration ? &*calibration : nullptr);
     given.weights_source = std::make_unique<MemorySource>(given.weights);
     given.inputs.weights = given.weights_source.get();
   }
@@ -111,37 +106,6 @@ RunOptions ReconstructVerb::run_options(const Work& work) const {
   return options;
 }
 
-nlohmann::json ReconstructVerb::results(const ReconstructionParameters& parameters, const ReconstructionResult& result,
-                                        const Given& given) const {
-  nlohmann::json results{{"method", parameters.method},
-                         {"iterations", static_cast<double>(result.run.iterations) / result.subsets},
-                         {"subsets", result.subsets},
-                         {"diverged", result.diverged}};
-  put_run(results, result.run);
-  results["relative_residual"] = result.projections > 0 ? result.residual / result.projections : 0;
-  if (given.weighted) results["chi2"] = result.residual * result.residual / result.rays;
-  if (reconstruct_.penalised()) results["lambda"] = parameters.lambda;
-  const StoppedBy by = result.run.stopped_by;
-  results["stopped_by"] = by == StoppedBy::interrupt ? "interrupt"
-                          : by == StoppedBy::time    ? "time"
-                          : by == StoppedBy::method  ? (reconstruct_.penalised() ? "gap" : "tolerance")
-                                                     : "iterations";
-  results["history"] = nlohmann::json::array();
-  for (const ReconstructionRecord& record : result.history) {
-    nlohmann::json entry{{"passes", record.passes}, {"residual", record.residual}};
-    put_number(entry, "normal_residual", record.normal_residual);
-    if (reconstruct_.penalised()) {
-      put_number(entry, "primal", record.primal);
-      put_number(entry, "dual", record.dual);
-      put_number(entry, "gap", record.gap);
-      put_number(entry, "relative_gap", record.relative_gap);
-    }
-    results["history"].push_back(entry);
-  }
-  if (!results["history"].empty()) results.update(results["history"].back());
-  return results;
-}
-
 nlohmann::json ReconstructVerb::run(Work& work) {
   VolumeSink* const gap_map = work.output("gap-map");
   counts_.counts = reconstruct_.counts;
@@ -173,7 +137,10 @@ nlohmann::json ReconstructVerb::run(Work& work) {
         choose_strength(given.inputs, geometry, volume.grid(), parameters, work.devices, work.options).lambda;
   const ReconstructionResult result =
       reconstruct(given.inputs, geometry, volume, parameters, work.devices, run_options(work), gap_map);
-  return results(parameters, result, given);
+  nlohmann::json results = reconstruct_results(settings, result, given.weighted);
+  put_run(results, result.run);
+  warn_of_result(settings, result, given.weighted, given.inputs.projections->grid().size[2]);
+  return results;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "host/system/error.hpp"
 
@@ -114,10 +113,6 @@ void put_run(nlohmann::json& results, const RunResult& run) {
   results["seconds"] = run.seconds;
   results["peak_bytes"] = run.peak_bytes;
   results["bus_bytes"] = run.bus_bytes;
-}
-
-void put_number(nlohmann::json& results, const char* name, double value) {
-  if (std::isfinite(value)) results[name] = value;
 }
 
 }  // namespace halocline::capi

@@ -89,7 +89,5 @@ std::string numbered(const std::string& prefix, std::size_t number);
 
 /// Seconds, bytes, device times of a run.
 void put_run(nlohmann::json& results, const RunResult& run);
-/// Nothing where it is not a number.
-void put_number(nlohmann::json& results, const char* name, double value);
 
 }  // namespace halocline::capi

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "algorithms/jobs/counts_settings.hpp"
+#include "algorithms/solvers/ray_weights.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -121,6 +124,13 @@ void add_end(Settings& settings, ReconstructSettings& reconstruct) {
 bool ReconstructSettings::weighted(bool given) const {
   if (no_weights) return false;
   return given || photons || (counts && solver_method(parameters.method).weights);
+}
+
+// Pixels that are put together count for all of them; the calibration's counts are those of such pixels already.
+Volume ReconstructSettings::weights_of(const Volume& line_integrals, const CountsCalibration* calibration,
+                                       double pixels) const {
+  return weights_of_counts(line_integrals, photons ? pixels * *photons : open_beam(*calibration),
+                           std::sqrt(pixels) * electronic);
 }
 
 void add_reconstruct_settings(Settings& settings, ReconstructSettings& reconstruct, CountsOptions& counts) {

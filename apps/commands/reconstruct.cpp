@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/jobs/reconstruct_report.hpp"
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/checkpoint/interruptions.hpp"

@@ -8,7 +8,6 @@
 
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
-#include "algorithms/solvers/ray_weights.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/drawing/preview.hpp"
 #include "apps/job/report.hpp"
@@ -107,14 +106,6 @@ Volume chosen_weights(Job& job, const ReconstructCommand& command, const Reconst
   return weights;
 }
 
-// Pixels that are put together count for all of them; the calibration's counts are those of such pixels already.
-Volume weights_by_photons(const ReconstructCommand& command, const ReconstructWork& work, const Volume& projections,
-                          const CountsCalibration& calibration) {
-  const double pixels = work.chosen.pixels();
-  return weights_of_counts(projections, command.photons ? pixels * *command.photons : open_beam(calibration),
-                           std::sqrt(pixels) * command.electronic);
-}
-
 std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections,
                                 const ReconstructionParameters& parameters) {
   FdkStart start = job.timed(
@@ -186,7 +177,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   if (!command.weights.empty())
     weights_ = chosen_weights(job, command, work);
   else if (command.weighted())
-    weights_ = weights_by_photons(command, work, projections_, scan.calibration);
+    weights_ = command.weights_of(projections_, &scan.calibration, work.chosen.pixels());
   else if (command.may_be_weighted() && !scan.replaced.empty())
     weights_ = Volume(work.stack, 1);
   if (weights_) withhold_unmeasured(scan, work.chosen, *weights_);
