@@ -37,11 +37,16 @@ std::size_t words_in(const std::string& text) {
   return static_cast<std::size_t>(std::distance(std::istream_iterator<std::string>(in), {}));
 }
 
-// README and its like, docs/, the guide and benchmarks/results.
+// Folders of which README.md describes the rooms.
+const std::vector<std::string> described{"cl", "host", "scheduling", "algorithms", "capi", "apps", "python"};
+
+// README and its like, those of the layers, docs/, the guide and benchmarks/results.
 std::vector<fs::path> pages() {
+  std::vector<fs::path> folders{root, root / "docs", root / "docs" / "guide", root / "docs" / "guide" / "cpp",
+                                root / "benchmarks" / "results"};
+  for (const auto& folder : described) folders.push_back(root / folder);
   std::vector<fs::path> result;
-  for (const fs::path& folder :
-       {root, root / "docs", root / "docs" / "guide", root / "docs" / "guide" / "cpp", root / "benchmarks" / "results"})
+  for (const fs::path& folder : folders)
     for (const auto& entry : fs::directory_iterator(folder))
       if (entry.path().extension() == ".md") result.push_back(entry.path());
   return result;
@@ -168,6 +173,20 @@ TEST(Documents, NameFilesThatAreThere) {
         if (file.find("abc") != std::string::npos) continue;  // what a reader is to add
         ++files;
         EXPECT_TRUE(fs::exists(root / file)) << page << " names " << file;
+      }
+  EXPECT_GT(files, 10);
+}
+
+// The README of a layer names files from its own folder on, or from the root.
+TEST(Documents, LayersNameFilesThatAreThere) {
+  static const std::regex pattern(R"(`([\w-]+/[\w./-]+\.\w+)`)");
+  int files = 0;
+  for (const auto& folder : described)
+    for (const auto& line : prose_of(root / folder / "README.md"))
+      for (std::sregex_iterator at(line.begin(), line.end(), pattern), end; at != end; ++at) {
+        ++files;
+        const std::string file = (*at)[1];
+        EXPECT_TRUE(fs::exists(root / folder / file) || fs::exists(root / file)) << folder << " names " << file;
       }
   EXPECT_GT(files, 10);
 }
