@@ -36,7 +36,7 @@ class Findings {
   std::vector<GeometryFinding> all_;
 };
 
-/// What filtered back-projection says of gaps that it fills from the opposite side; empty where it does not.
+/// Warning of filtered back-projection about gaps that it fills from the opposite side; empty if there are none.
 std::string filled_gaps(const Geometry& geometry, const std::optional<Grid>& detector) {
   if (!detector) return {};
   try {
@@ -99,7 +99,7 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
         "order?");
 }
 
-/// Of the ray through the isocentre, degrees.
+/// Elevation of the ray through the isocentre, degrees.
 double elevation(const View& view) {
   const auto way = view.parallel() ? ray_direction(view) : source_position(view);
   return std::atan2(std::abs(way[1]), std::hypot(way[0], way[2])) / degree;
@@ -193,7 +193,7 @@ void check_volume(const Geometry& geometry, const DetectorPixels& detector, cons
     findings.impossible(
         "no part of the volume is seen in half of the views; check its origin and spacing (mm) and the "
         "detector's");
-  else if (seen.displaced()) {  // what its longer side sees on a full turn is right
+  else if (seen.displaced()) {  // the longer side is right on a full turn
     if (coverage.half_of_views < 1)
       findings.warn(
           "{:.1f} % of the volume are seen in half of the views, as a displaced detector needs it on a full turn; what "

@@ -43,9 +43,9 @@ bool all_are(float value, const Volume& view) {
 }
 
 struct Edges {
-  std::size_t columns;                              // of each
+  std::size_t columns;                              // columns of each
   std::array<double, 2> sums{0, 0}, squares{0, 0};  // over the first and the last columns
-  double values = 0;                                // that went into each
+  double values = 0;                                // number of values in each
 
   void add(const Volume& view) {
     const std::size_t width = view.grid.size[0];
@@ -65,10 +65,10 @@ struct Edges {
   }
 };
 
-/// How far the values lie on both sides of 0, and of what air has if these are intensities: the mean of the edges of
+/// Distances of the values on both sides of 0, and the value of air if these are intensities: the mean of the edges of
 /// the first view.
 struct Spread {
-  std::vector<int> sides;  // that see beyond the object
+  std::vector<int> sides;  // sides that see beyond the object
   double least = 0, greatest = 0;
   double below_0 = 0, above_0 = 0;  // sums of the distances
   double air = 0, tolerance = 0;

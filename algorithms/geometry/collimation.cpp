@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-/// Where the rays of the detector's outermost pixels meet the jaws' plane, in mm.
+/// Bounds, in mm, of the points where the rays of the detector's outermost pixels meet the jaws' plane.
 struct Field {
   double low_u = INFINITY, high_u = -INFINITY, low_v = INFINITY, high_v = -INFINITY;
 

@@ -17,7 +17,7 @@ double reduction(const Geometry& geometry) {
   return sum / static_cast<double>(geometry.views.size());
 }
 
-// Where the rays to a point of the detector come nearest to the rotation axis, y in mm: the mean over the views.
+// Point on the rotation axis, y in mm, that is nearest to the rays to a point of the detector: the mean over the views.
 double height_on_axis(const Geometry& geometry, double u, double v) {
   double sum = 0;
   for (const View& view : geometry.views) {
@@ -29,7 +29,7 @@ double height_on_axis(const Geometry& geometry, double u, double v) {
   return sum / static_cast<double>(geometry.views.size());
 }
 
-// But for rounding.
+// Rounds up, tolerating rounding errors.
 std::size_t whole_number(double value) {
   return static_cast<std::size_t>(std::max(1.0, std::ceil(value - 1e-6)));
 }
@@ -49,7 +49,7 @@ Grid default_volume(const Geometry& geometry, const Grid& projections, bool disp
     extent[n] = length;
     if (n == columns && displaced) extent[n] += 2 * std::abs(middle[n] - on_detector[n]);
   }
-  const int axes[] = {columns, columns, rows};  // of the detector, for i, j and k
+  const int axes[] = {columns, columns, rows};  // axes of the detector, for i, j and k
   std::array<std::size_t, 3> size{};
   std::array<double, 3> spacing{};
   for (int n = 0; n < 3; ++n) {

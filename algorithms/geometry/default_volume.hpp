@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-/// What is wanted of the grid; the rest is chosen.
+/// Wishes for the grid; the rest is chosen.
 struct WantedVolume {
   std::optional<std::array<std::size_t, 3>> size;
   std::optional<std::array<double, 3>> spacing;  ///< mm

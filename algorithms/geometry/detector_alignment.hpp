@@ -1,4 +1,4 @@
-// How the detector and the source stand to the rotation axis, over all views.
+// Positions of the detector and the source relative to the rotation axis, over all views.
 #pragma once
 
 #include "algorithms/geometry/geometry.hpp"

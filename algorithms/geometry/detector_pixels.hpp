@@ -10,8 +10,8 @@
 
 namespace halocline {
 
-/// Pixel (column, row) lies at (u, v) = origin + spacing o (column, row) mm. Without an origin the detector is centred
-/// on (0, 0).
+/// Pixel (column, row) is at (u, v) = origin + spacing o (column, row) mm. Without an origin the detector is centred on
+/// (0, 0).
 struct DetectorPixels {
   std::optional<std::array<std::size_t, 2>> size;
   std::optional<std::array<double, 2>> spacing;  ///< mm

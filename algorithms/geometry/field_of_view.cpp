@@ -31,8 +31,8 @@ struct HalfSpace {
   double c;
 };
 
-/// What lies on the detector's side of the plane through the source (or along the rays) and the detector's line through
-/// `point` along `line`; `inside` is the direction across that line into the detector.
+/// Half-space on the detector's side of the plane through the source (or along the rays) and the detector's line
+/// through `point` along `line`; `inside` is the direction across that line into the detector.
 HalfSpace half_space(const Placement& p, const Vector3& point, const Vector3& line, const Vector3& inside) {
   const Vector3 ray = p.parallel ? p.source : add_scaled(point, -1, p.source);
   Vector3 n = cross(ray, line);

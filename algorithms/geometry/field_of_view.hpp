@@ -1,4 +1,4 @@
-// What a flat detector sees of the space around the rotation axis.
+// Region around the rotation axis that a flat detector sees.
 #pragma once
 
 #include "algorithms/geometry/detector_pixels.hpp"
@@ -14,11 +14,11 @@ struct FieldOfView {
   bool displaced() const { return radius > 0 && displaced_radius > 1.25 * radius; }
 };
 
-/// From the planes through the source and the outer edges of the pixels. Throws InputError for a detector whose pixels
-/// are not known.
+/// Computes the field of view from the planes through the source and the outer edges of the pixels. Throws InputError
+/// for a detector whose pixels are not known.
 FieldOfView field_of_view(const Geometry& geometry, const DetectorPixels& detector);
 
-/// How much of a volume is seen, from up to 24^3 points of it in up to 180 views.
+/// Share of a volume that is seen, from up to 24^3 points of it in up to 180 views.
 struct Coverage {
   double every_view = 0;     ///< fraction of the volume that is seen in every view
   double half_of_views = 0;  ///< fraction seen in at least half of the views

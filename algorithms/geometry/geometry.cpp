@@ -34,7 +34,7 @@ Matrix33 rotation(const View& view) {
   const double cy = cosine(view.gantry_angle), sy = sine(view.gantry_angle);
   const double cx = cosine(view.out_of_plane_angle), sx = sine(view.out_of_plane_angle);
   // Images that are stored from the top row have an in-plane angle of half a turn. Its sine is 0 to the last bit, so
-  // that columns stay exactly along the axis, which kernels make use of.
+  // that columns are exactly along the axis, which kernels make use of.
   const double cz = cosine(view.in_plane_angle),
                sz = std::abs(view.in_plane_angle) == 180 ? 0 : sine(view.in_plane_angle);
   const Matrix33 about_y{cy, 0, sy, 0, 1, 0, -sy, 0, cy};

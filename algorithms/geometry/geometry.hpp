@@ -33,8 +33,8 @@ struct View {
   bool parallel() const { return sdd == 0; }
 };
 
-/// Where rays that reach the detector end: there (end), or nowhere, for the detector is virtual (through), as in
-/// simulations that put it on the axis. automatic: through where the detector is in the way of the object (see
+/// End of the rays that reach the detector: at the detector (end), or none, for the detector is virtual (through), as
+/// in simulations that put it on the axis. automatic: through where the detector is in the way of the object (see
 /// algorithms/projectors/ray_ends.hpp). Rays of a parallel beam are whole lines.
 enum class RayEnds { automatic, end, through };
 
@@ -53,7 +53,7 @@ using Matrix34 = std::array<double, 12>;
 /// Maps (x, y, z, 1) in world mm to homogeneous (u w, v w, w) in physical detector mm. w = z' - SID, negative in front
 /// of the source; 1 for a parallel beam. The same numbers as in RTK's geometry files.
 Matrix34 projection_matrix(const View& view);
-/// Where the isocentre falls on the detector, (u, v) in mm.
+/// Projection of the isocentre on the detector, (u, v) in mm.
 std::array<double, 2> isocentre_on_detector(const View& view);
 
 /// World position of the source in mm. For a parallel beam a point in the plane that the rays come from.
@@ -69,7 +69,7 @@ std::array<double, 3> ray_direction(const View& view);
 
 /// The source on its way round the axis y. The two vectors lie across the axis, are as long as the source is far from
 /// it (mm), and are given in the view's rotated coordinates: (SID, 0, 0) and (0, 0, -SID) in a view without tilt and
-/// source offset x. Parallel beam: the same of the unit vector towards the source plane.
+/// source offset x. Parallel beam: they are made from the unit vector towards the source plane.
 struct SourceOrbit {
   double angle = 0;                 ///< about y, radians: the gantry angle, but for tilts and source offset x
   std::array<double, 3> tangent{};  ///< the way that the source moves per radian
@@ -81,9 +81,10 @@ SourceOrbit source_orbit(const View& view);
 /// the in-plane angle from the nearer of 0 and 180 where nothing else is tilted.
 double row_slant(const View& view);
 
-/// Where a ray meets the plane at the distance 1 from the source, from the foot of the perpendicular: x'/depth and
-/// y'/depth of the detector's physical point (u, v) in mm. A cylindrical detector of that radius (0: flat) touches the
-/// flat one's plane along x' = 0 and bends towards the source; u is the length of the arc (RTK's convention).
+/// Slopes of the ray to the detector's physical point (u, v) in mm: x'/depth and y'/depth, where it meets the plane at
+/// the distance 1 from the source, from the foot of the perpendicular. A cylindrical detector of that radius (0: flat)
+/// touches the flat one's plane along x' = 0 and bends towards the source; u is the length of the arc (RTK's
+/// convention).
 std::array<double, 2> ray_slopes(const View& view, double radius, double u, double v);
 
 /// A straight line in the world: a point in mm and a unit direction away from the source.
@@ -112,7 +113,7 @@ class ViewRays {
 /// Davis & Kress (1984).
 Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& projections);
 
-/// What circular_geometry needs. Lengths in mm, angles in degrees.
+/// Input of circular_geometry. Lengths in mm, angles in degrees.
 struct CircularOptions {
   double sid = 1000;
   double sdd = 1536;              ///< 0 for a parallel beam
@@ -125,7 +126,7 @@ struct CircularOptions {
   double out_of_plane_angle = 0, in_plane_angle = 0;
 };
 
-/// A circular scan. The end of the arc is not a view of its own (0 to 359 for 360 views of a full turn). Throws
+/// Makes a circular scan. The end of the arc is not a separate view (0 to 359 for 360 views of a full turn). Throws
 /// InputError as check_geometry does, and for no projections or an arc that is zero with more than one view.
 Geometry circular_geometry(const CircularOptions& options);
 
@@ -141,7 +142,7 @@ enum class DetectorShape { flat, flat_or_cylinder };
 void check_projections(const Grid& projections, const std::string& projections_name, const Geometry& geometry,
                        const std::string& geometry_name, DetectorShape shape = DetectorShape::flat);
 
-/// How the gantry angles lie on the circle. Angles in radians, vectors in the order of the views.
+/// Distribution of the gantry angles on the circle. Angles in radians, vectors in the order of the views.
 struct AngularCoverage {
   std::vector<double> gaps;   ///< the angle that each view stands for: the d beta of filtered back-projection
   std::vector<double> betas;  ///< the angle from first_angle to the view, in increasing gantry angle, in [0, range]
@@ -150,7 +151,7 @@ struct AngularCoverage {
   double largest_gap = 0;     ///< between neighbours on the circle; the missing arc of a short scan
   double inner_gap = 0;       ///< the largest but for the missing arc
   int missing_arcs = 0;       ///< gaps so wide that views are missing there
-  int missing_inside = 0;     ///< of these, all but the one that makes the scan of a divergent beam short
+  int missing_inside = 0;     ///< those inside the arc: all but the one that makes the scan of a divergent beam short
   int repeated_views = 0;     ///< views at an angle that an earlier one already had
   bool disordered = false;    ///< the views neither increase nor decrease round the circle
   double first_angle =

@@ -14,7 +14,7 @@
 
 namespace halocline {
 
-/// Where source and detector of a view stand in the world, mm.
+/// Positions of source and detector of a view in the world, mm.
 struct Placement {
   bool parallel = false;
   Vector3 source{};    ///< the source; of a parallel beam the direction of its rays, of any length
@@ -28,7 +28,7 @@ struct Placement {
 /// source and detector (to 1e-6).
 View view_from_placement(const Placement& placement, const std::string& name);
 
-/// Where source and detector of a view stand: the inverse of view_from_placement, with u and v of length 1.
+/// Inverse of view_from_placement, with u and v of length 1.
 Placement placement_of(const View& view);
 
 /// The view whose projection_matrix is a multiple of `matrix`, which maps world mm to detector mm. A parallel beam has

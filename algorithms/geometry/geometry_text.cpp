@@ -28,7 +28,7 @@ Vector3 from_astra(const Vector3& p) {
   return {p[0], p[2], -p[1]};
 }
 
-/// What follows "# key:" in a comment, or nothing.
+/// Text after "# key:" in a comment, or nothing.
 std::optional<std::string> header_value(std::string_view line, std::string_view key) {
   const auto trim = [](std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -47,7 +47,7 @@ struct Row {
   int line = 0;
 };
 
-/// What stands between numbers; where they have decimal commas, those do not.
+/// Characters between numbers; where numbers have decimal commas, the comma is none of them.
 constexpr std::string_view separators = " \t\r;,", separators_of_commas = separators.substr(0, 4);
 
 /// Calls take(word) for each.
@@ -177,8 +177,8 @@ Vector3 three(const Row& row, int first) {
   return {row.numbers[first], row.numbers[first + 1], row.numbers[first + 2]};
 }
 
-/// ASTRA's vectors do not say which beam they mean. Of a parallel beam the first three numbers are a direction across
-/// the detector; a source would have to stand at least a detector's pixel away.
+/// True if the rows describe a parallel beam: ASTRA's vectors do not say which beam they mean. The first three numbers
+/// of a parallel beam are a direction across the detector; a source would have to be at least a detector's pixel away.
 bool looks_parallel(const Row& row) {
   const Vector3 ray = three(row, 0), normal = cross(three(row, 6), three(row, 9));
   return length(cross(ray, normal)) <= 1e-6 * length(ray) * length(normal) && std::abs(length(ray) - 1) < 1e-6;

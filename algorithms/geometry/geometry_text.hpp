@@ -29,7 +29,7 @@ enum class TextFormat { astra, matrices };
 /// A scan as a file describes it.
 struct ScanFile {
   Geometry geometry;
-  DetectorPixels detector;            ///< what the file says of it
+  DetectorPixels detector;            ///< detector as far as the file describes it
   std::optional<Grid> volume;         ///< the voxels that the file says were or are to be made of the whole detector
   bool from_top = false;              ///< images are known to be stored from the top row: in-plane angles near 180
   std::optional<double> white_level;  ///< the count of a pixel without the object
@@ -41,16 +41,15 @@ struct ScanFile {
 bool has_text_format(const std::string& text);
 
 /// Reads rows of numbers. `format` counts if the text has no `# format:` line. `detector` are the pixels that the rows
-/// are about; what it leaves open the text says. ASTRA's rows say the pixel size; without an origin the detector's
-/// centre becomes (u, v) = (0, 0). Throws
-/// InputError that names `name` and the line or view: if a line holds another count of numbers or no number, there is
-/// no format, the pixels of `detector` are others, the views have different pixels, the beam cannot be told, or no RTK
-/// geometry expresses a view (see view_from_placement and view_from_matrix).
+/// are about; the text supplies what it leaves open. ASTRA's rows say the pixel size; without an origin the detector's
+/// centre becomes (u, v) = (0, 0). Throws InputError that names `name` and the line or view: if a line holds another
+/// count of numbers or no number, there is no format, the pixels of `detector` are others, the views have different
+/// pixels, the beam is ambiguous, or no RTK geometry expresses a view (see view_from_placement and view_from_matrix).
 ScanFile read_geometry_text(const std::string& text, const std::string& name, const DetectorPixels& detector = {},
                             const TextFormat* format = nullptr);
 
 /// Writes rows of numbers, exact to the last bit, with the comments above. ASTRA's rows need detector.spacing, and with
-/// an origin its size too; matrices are in pixels if detector.spacing is there. Throws InputError that says what is
+/// an origin its size too; matrices are in pixels if detector.spacing is given. Throws InputError that says what is
 /// missing, and for a cylindrical detector.
 std::string geometry_text(const Geometry& geometry, TextFormat format, const DetectorPixels& detector);
 

@@ -34,8 +34,8 @@ std::size_t digits_from(const std::string& text, std::size_t at) {
   return end - at;
 }
 
-/// Whether the comma of a number such as "1,005" may stand between thousands: behind one to three digits, of which the
-/// first is not 0, and before three.
+/// True if the comma of a number such as "1,005" may separate thousands: behind one to three digits, of which the first
+/// is not 0, and before three.
 bool may_be_thousands(const std::string& text) {
   const std::size_t first = text.starts_with('-') || text.starts_with('+') ? 1 : 0, before = digits_from(text, first);
   if (before < 1 || before > 3 || text[first] == '0') return false;

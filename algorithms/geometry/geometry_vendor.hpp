@@ -1,4 +1,4 @@
-// Scan parameters as CT systems leave them beside their projections: Nikon's .xtekct and Waygate's (phoenix) .pca. Both
+// Scan parameters that CT systems write beside their projections: Nikon's .xtekct and Waygate's (phoenix) .pca. Both
 // are lines of key=value under [section] headings, in mm and degrees. Of their many keys these say the geometry:
 //
 // .xtekct, [XTekCT]: SrcToObject, SrcToDetector, Projections, InitialAngle, AngularStep, DetectorPixelsX/Y,
@@ -8,8 +8,8 @@
 // from the top, column 0 is on the right as the source sees it, and the sample turns by -AngularStep from view to view,
 // anticlockwise seen from above being positive. The world's y points up, so that the volume stands as the object did.
 // DetectorOffsetX/Y, which that library does not read, are our reading of these names alone. VoxelsX/Y/Z and
-// VoxelSizeX/Y/Z are the volume, of which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented,
-// they are not used. WhiteLevel is the count without the object, to which the system's flat fields bring every pixel.
+// VoxelSizeX/Y/Z are the volume, with Z along the axis; with an OffsetX/Y/Z, whose sense is not documented, they are
+// not used. WhiteLevel is the count without the object, to which the system's flat fields bring every pixel.
 //
 // Numbers may have decimal commas where none in their section has a point. A comma such as that of 1,005 may stand
 // between thousands instead: it is refused unless another number, such as 0,2, shows that commas are decimal.

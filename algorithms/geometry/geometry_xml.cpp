@@ -30,7 +30,7 @@ struct XmlField {
   Kind kind = Kind::length;
 };
 
-// In the order in which RTK writes them, so that its files come back byte for byte.
+// Fields in the order in which RTK writes them, so that its files are reproduced byte for byte.
 constexpr XmlField fields[] = {
     {"SourceToIsocenterDistance", &View::sid},
     {"SourceToDetectorDistance", &View::sdd},
@@ -253,7 +253,7 @@ class Reader {
   Geometry geometry_;
   View view_;
   bool commas_ = false;  // in place of decimal points
-  int angles_ = 0;       // of the projection that is being read
+  int angles_ = 0;       // angles of the projection that is being read
   std::vector<double> matrix_;
 };
 
@@ -261,7 +261,7 @@ std::string digits(double value) {
   return value == 0 ? "0" : fmt::format("{:.15g}", value);  // no -0
 }
 
-/// In [0, 360), after rounding to the digits that are written too.
+/// Angle in [0, 360), after rounding to the digits that are written, too.
 std::string angle_text(double degrees) {
   double angle = std::fmod(degrees, 360);
   if (angle < 0) angle += 360;

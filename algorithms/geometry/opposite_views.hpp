@@ -1,4 +1,4 @@
-// Which views stand opposite to which: what finding the axis and the tilt of the detector have in common.
+// Pairs of opposite views, for finding the axis and the tilt of the detector.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ DetectorPixels detector_of_scan_file(const std::string& path, std::optional<Geom
   if (format) return noted;
   try {
     return read_geometry_text(file_text(path), path).detector;
-  } catch (const InputError&) {  // of rows that are about pixels of a size that they do not say
+  } catch (const InputError&) {  // rows about pixels of a size that they do not say
     return {};
   }
 }

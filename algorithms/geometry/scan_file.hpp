@@ -11,8 +11,8 @@ namespace halocline {
 /// dxchange: HDF5, which apps/ reads.
 enum class GeometryFormat { rtk, astra, matrices, xtekct, pca, dxchange };
 
-/// By extension, else by content; nothing for rows of numbers that do not say what they are. Throws InputError for a
-/// file that cannot be read.
+/// Guesses by extension, else by content; nothing for rows of numbers that do not say what they are. Throws InputError
+/// for a file that cannot be read.
 std::optional<GeometryFormat> guess_format(const std::string& path);
 
 /// Reads a geometry in `format`; without one, of guess_format(). `detector` are the pixels that the geometry is wanted

@@ -65,7 +65,7 @@ Grid oblique_plane(const Grid& volume, const Vector3& position, const Vector3& n
   constexpr double least_sine = 1e-6;
   const Vector3 n = scaled(1 / size, normal), k = axis_of(volume, 2);
   Vector3 across = cross(k, n);
-  if (length(across) < least_sine) {  // k, but for what cannot be told apart: what is left of i
+  if (length(across) < least_sine) {  // axis k, unless it is too close to i: then the rest of i
     const Vector3 i = axis_of(volume, 0);
     across = add_scaled(i, -dot(i, n), n);
   }
@@ -80,7 +80,7 @@ Grid oblique_plane(const Grid& volume, const Vector3& position, const Vector3& n
   plane.origin = add_scaled(centre, dot(position, n) - dot(centre, n), n);
   plane.size[2] = 1;
   for (int axis = 0; axis < 2; ++axis) {
-    double extent = 0;  // of the volume's shadow, mm
+    double extent = 0;  // extent of the volume's shadow, mm
     for (int each = 0; each < 3; ++each)
       extent += std::abs(dot(axes[axis], axis_of(volume, each))) * static_cast<double>(volume.size[each]) *
                 volume.spacing[each];

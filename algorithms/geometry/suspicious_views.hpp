@@ -1,5 +1,4 @@
-// Distances and angles that a geometry may have, but that a scanner hardly has: of them geometry check tells as FDK
-// does.
+// Distances and angles that a geometry may have, but a scanner hardly has. geometry check and FDK warn of them.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +10,9 @@
 
 namespace halocline {
 
-/// A view whose source or detector distance, or tilt, is far from the median of all; a detector that stands on the
-/// rotation axis. What was found, in which view, and what to do. numbers: the views' in the scan that they are taken
-/// from, which the texts tell; empty: they are all of it.
+/// Findings about views whose source or detector distance, or tilt, is far from the median of all, and about a detector
+/// on the rotation axis: what was found, in which view, and what to do. numbers: the views' numbers in the scan that
+/// they are taken from, for the texts; empty: the views are the whole scan.
 std::vector<std::string> suspicious_views(const Geometry& geometry, std::span<const std::size_t> numbers = {});
 
 }  // namespace halocline

@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// Whether the matrices, index_to_detector() of a volume of `size` voxels, send no voxel farther apart than the
-/// rounding of doubles does: relative to the largest terms.
+/// True if the matrices, index_to_detector() of a volume of `size` voxels, send no voxel farther apart than the
+/// rounding of doubles does, relative to the largest terms.
 bool agree(const Matrix34& a, const Matrix34& b, const std::array<std::size_t, 3>& size);
 
 /// The views, by number, in packs of `views` (2 or 4) that follow each other a half or a quarter of a turn apart. A

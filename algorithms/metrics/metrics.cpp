@@ -19,7 +19,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 // First pass over both images.
 struct Sums {
   double image = 0, reference = 0, squares = 0, difference = 0, largest = 0;
-  double minimum = HUGE_VAL, maximum = -HUGE_VAL;  // of the reference
+  double minimum = HUGE_VAL, maximum = -HUGE_VAL;  // range of the reference
 };
 
 Sums sums_of(const Volume& image, const Volume& reference) {
@@ -176,7 +176,8 @@ class SimilarityOfSlice {
     const auto& along_x = windows_[0].positions;
     for (int m = 0; m < 5; ++m) {
       std::fill(out[m].begin(), out[m].end(), 0.0);
-      if (image_.grid.size[0] >= taps_of_window) {  // the same weights everywhere: loops over whole rows vectorise
+      if (image_.grid.size[0] >=
+          taps_of_window) {  // the weights are the same everywhere: loops over whole rows vectorise
         for (int t = 0; t < taps_of_window; ++t) add_scaled(along_x[0].weights[t], in[m].data() + t, out[m]);
       } else {
         for (std::size_t i = 0; i < along_x.size(); ++i)

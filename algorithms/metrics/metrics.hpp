@@ -17,14 +17,14 @@ struct Box {
   std::size_t count() const { return (upper[0] - lower[0]) * (upper[1] - lower[1]) * (upper[2] - lower[2]); }
 };
 
-/// Box of the six numbers X0,Y0,Z0,X1,Y1,Z1. Throws InputError that names `name` (the option) and tells the valid range
-/// if the box is empty or reaches out of the grid.
+/// Box of the six numbers X0,Y0,Z0,X1,Y1,Z1. Throws InputError that names `name` (the option) and reports the valid
+/// range if the box is empty or reaches out of the grid.
 Box make_box(const std::array<long long, 6>& numbers, const Grid& grid, const std::string& name);
 
 /// Throws InputError as make_box does.
 void check_box(const Box& box, const Grid& grid, const std::string& name);
 
-/// What lies in a box.
+/// Statistics of the voxels in a box.
 struct BoxStatistics {
   std::size_t count = 0;
   double mean = 0;
@@ -39,7 +39,7 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box);
 /// Contrast-to-noise ratio |mean_a - mean_b| / sqrt((variance_a + variance_b) / 2): infinite where there is no noise,
 /// NaN where there is no contrast either. Throws InputError if a box does not fit.
 double contrast_to_noise(const Volume& volume, const Box& a, const Box& b);
-/// The same of two boxes that were measured.
+/// Contrast to noise of two boxes that were measured.
 double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b);
 
 /// Mean squared error. This and the following throw InputError that names both images if their grids differ.

@@ -78,7 +78,7 @@ NoiseReport add_noise(Volume& projections, double photons, double electronic_sig
         fmt::format("photons per pixel: {}; expected more than 0 and at most {:g}", photons, largest_mean));
   if (!(electronic_sigma >= 0 && std::isfinite(electronic_sigma)))
     throw InputError(fmt::format("electronic noise: sigma {} counts; expected 0 or more", electronic_sigma));
-  enum Purpose : std::uint32_t { quantum, electronic };  // apart, so that the quantum noise stays when sigma changes
+  enum Purpose : std::uint32_t { quantum, electronic };  // apart, so that the quantum noise does not depend on sigma
   const std::size_t slice = projections.grid.slice(), slices = projections.grid.size[2];
   std::vector<std::size_t> nonpositive(slices, 0);
   parallel_slices(slices, [&](std::size_t view) {

@@ -108,7 +108,7 @@ double median_sigma(std::vector<float>& values) {
 
 namespace {
 
-// How rough white noise of standard deviation 1 is: quantiles of chi / sqrt(n) with n degrees of freedom, for all n
+// Roughness of white noise of standard deviation 1: quantiles of chi / sqrt(n) with n degrees of freedom, for all n
 // that a stencil can have.
 struct NoiseRoughness {
   std::size_t differences;

@@ -1,4 +1,4 @@
-// What estimates of noise look at: differences that noise makes and a piecewise smooth object hardly does.
+// Differences that noise makes and a piecewise smooth object hardly does, for estimates of noise.
 #pragma once
 
 #include <array>
@@ -20,18 +20,19 @@ class DetailStencil {
   bool any() const { return detail_.size() > 1; }
   /// Index of the middle voxel, counted from the first.
   std::size_t middle() const { return detail_[detail_.size() / 2].offset; }
-  /// Whether one of its faces has the same value everywhere: filled background, or its rim, where there is less noise
-  /// than elsewhere. In rows, whose faces are too small to tell, the whole stencil. `first`: the stencil's first voxel.
+  /// True if one of its faces has the same value everywhere: filled background, or its rim, where there is less noise
+  /// than elsewhere. In rows, whose faces are too small to decide, the whole stencil. `first`: the stencil's first
+  /// voxel.
   bool filled(const float* first) const;
-  /// Product of [1 -2 1] / sqrt 6 along all axes ([-1 1] / sqrt 2 along those with two voxels). Of white noise it keeps
-  /// the standard deviation.
+  /// Product of [1 -2 1] / sqrt 6 along all axes ([-1 1] / sqrt 2 along those with two voxels). It keeps the standard
+  /// deviation of white noise.
   double detail(const float* first) const;
   /// Root mean square of all differences of voxels that mirror each other in the middle planes of the axes with three
   /// voxels: what is odd along one of them at least. White noise makes it its standard deviation; every edge and corner
   /// shows in it unless it is symmetric. detail() is even along all of them, so that for noise without a preferred
   /// direction the two are uncorrelated, and choosing places by one does not bias what the other measures.
   double roughness(const float* first) const;
-  /// Of how many independent differences: 0 without an axis with three voxels, where roughness() is 0.
+  /// Number of independent differences: 0 without an axis with three voxels, where roughness() is 0.
   std::size_t differences() const { return differences_; }
 
  private:
@@ -53,14 +54,14 @@ struct DetailSample {
   float detail, roughness;  // absolute values
 };
 
-/// Which places are left out: those rougher than noise makes 75 % of them, which hold most of the faint edges and
+/// Places that are left out: those rougher than noise makes 75 % of them, which hold most of the faint edges and
 /// corners (and 11 % of the precision in a slice), or than 99 %, where more is to be compared than measured.
 enum class EdgesOut { faint, clear };
 
-/// The details at places without edges, as far as roughness tells them. How rough noise is is read from the smoothest
-/// twentieth, so that an object which fills all the rest with edges does not hide it, and noise which neighbours share
-/// does not pass for edges: more of its variance is there than in the details. Where noise varies the quiet parts
-/// count, so samples are best of one neighbourhood. `differences`: the stencil's.
+/// Details at places without edges, as far as roughness shows them. The roughness of noise is estimated from the
+/// smoothest twentieth, so that an object which fills all the rest with edges does not hide it, and noise which
+/// neighbours share does not pass for edges: more of its variance is there than in the details. Where noise varies the
+/// quiet parts count, so samples are best taken in one neighbourhood. `differences`: the stencil's.
 std::vector<float> smooth_details(const std::vector<DetailSample>& samples, std::size_t differences,
                                   EdgesOut edges = EdgesOut::faint);
 
@@ -70,11 +71,11 @@ struct DetailPair {
   float roughness;        // the larger
 };
 
-/// By how much neighbouring details differ less than those of white noise do: ln of the median |d + d'| over the median
-/// |d|, less ln sqrt(2/3), which it is for white noise, as neighbouring details have a correlation of -2/3 then. About
-/// 0 for white noise, 0.55 for noise that was averaged 1 : 2 : 1 along this axis. Places at clear edges do not count,
-/// so that texture hardly matters; a detail is not independent of the roughness beside it, so that leaving out more
-/// would make details differ more. 0 without pairs.
+/// Smoothness of neighbouring details compared with white noise: ln of the median |d + d'| over the median |d|, less ln
+/// sqrt(2/3), its value for white noise, whose neighbouring details have a correlation of -2/3. About 0 for white
+/// noise, 0.55 for noise that was averaged 1 : 2 : 1 along this axis. Places at clear edges do not count, so that
+/// texture hardly matters; a detail is not independent of the roughness beside it, so that leaving out more would make
+/// details differ more. 0 without pairs.
 double detail_smoothness(const std::vector<DetailPair>& pairs, const std::vector<DetailSample>& samples,
                          std::size_t differences);
 
@@ -106,7 +107,7 @@ class NoiseWindows {
   std::array<std::size_t, 3> grid_, size_, counts_{1, 1, 1};
 };
 
-/// What a window holds.
+/// Noise found in a window.
 struct WindowNoise {
   std::vector<DetailSample> details;
   std::size_t looked_at = 0;                     // places, uniform ones too
@@ -114,16 +115,17 @@ struct WindowNoise {
   /// Along each axis, the standard deviation that the median absolute difference of voxels one, two and three apart
   /// makes; 0 along axes with fewer than 12 voxels.
   std::array<std::array<double, 3>, 3> apart{};
-  /// The least of those of voxels three apart; 0 if there are none. That of noise, if nothing else changes over three
-  /// voxels.
+  /// Least difference of voxels three apart; 0 if there are none. It is that of noise, if nothing else changes over
+  /// three voxels.
   double distant = 0;
 };
 
-/// What is looked for besides details.
+/// Quantities measured besides details.
 enum class Look { details, distances, pairs };
 
-/// At no more than `most_places` places, evenly spread. Places where the stencil is filled() or has a value that is not
-/// finite do not count. Weights divide the differences by their square roots; where they are 0, nothing counts.
+/// Measures noise at no more than `most_places` places, evenly spread. Places where the stencil is filled() or has a
+/// value that is not finite do not count. Weights divide the differences by their square roots; where they are 0,
+/// nothing counts.
 WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
                     const NoiseWindow& window, std::size_t most_places, Look look);
 

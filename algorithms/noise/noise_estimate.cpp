@@ -22,7 +22,7 @@ bool smooth_noise(double excess, double smoothness) {
   return smoothness > std::min(0.5, std::log(excess) / 2.5);
 }
 
-// What is seen in a window.
+// Values measured in a window.
 struct SeenWindow {
   std::vector<float> details;    // at places without edges
   double sigma = 0, excess = 0;  // 0: nothing
@@ -86,8 +86,8 @@ void sort_by_excess(std::vector<SeenWindow>& seen) {
   std::sort(seen.begin(), seen.end(), [](const SeenWindow& a, const SeenWindow& b) { return a.excess < b.excess; });
 }
 
-// Of windows in order: the middle of those that hold nothing but noise, if they are normally distributed. With such
-// noise windows hold few independent values, and the lower quartile lies well below their middle.
+// Middle of the windows, in order, that hold nothing but noise, if they are normally distributed. With such noise
+// windows hold few independent values, and the lower quartile is well below their middle.
 double middle_of_noise(const std::vector<SeenWindow>& seen) {
   constexpr double quartile = 0.6745, decile = 1.2816;  // of the normal distribution
   const double low = seen[seen.size() / 10].excess, high = seen[seen.size() / 4].excess;
@@ -166,8 +166,8 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
 }
 
 bool holds_only_noise(const NoiseEstimate& estimate, const WindowNoise& window, double details) {
-  // In windows of noise alone the two ratios scatter by 6 and by 11 to 17 %, so that 1 to 7 % of them are below a
-  // limit; in lungs full of vessels three quarters are.
+  // Limits for windows of noise alone: the two ratios scatter by 6 and by 11 to 17 %, so that 1 to 7 % of them are
+  // below a limit; in lungs full of vessels three quarters are.
   constexpr double least_near = 0.85, least_distant = 0.65;
   for (int axis = 0; axis < 3 && estimate.correlated; ++axis) {
     const auto& sigma = window.apart[axis];

@@ -1,4 +1,4 @@
-// How much noise a volume holds, from the volume alone.
+// Amount of noise in a volume, from the volume alone.
 #pragma once
 
 #include <array>
@@ -30,18 +30,18 @@ struct NoiseEstimate {
 ///
 /// That is for white noise. Noise that neighbours share, as after a smooth reconstruction kernel, has less of its
 /// variance in second differences, and little is shared over three voxels. So in every window the median absolute
-/// difference of voxels three apart, along the axis where it is smallest, is set against the second differences. What
-/// such voxels do share, as in clinical CT, whose pixels are finer than its kernels, is told from the ratio of the
-/// squared differences over one and three voxels: correlations are taken to be q^(n^2) at n voxels, as a Gaussian
-/// kernel makes them, and the noise is that of voxels far apart. Edges and texture make that ratio larger, noise is
-/// what they add to: `excess` is its lower quartile over the windows, and from 1.25 on it multiplies sigma, if
-/// neighbouring second differences are too alike for white noise, too (detail_smoothness()): texture, which they see
-/// little of, does not make them so.
+/// difference of voxels three apart, along the axis where it is smallest, is set against the second differences. The
+/// noise that such voxels do share, as in clinical CT, whose pixels are finer than its kernels, follows from the ratio
+/// of the squared differences over one and three voxels: correlations are taken to be q^(n^2) at n voxels, as a
+/// Gaussian kernel makes them, and the noise is that of voxels far apart. Edges and texture add to that ratio of the
+/// noise: `excess` is its lower quartile over the windows, and from 1.25 on it multiplies sigma, if neighbouring second
+/// differences are too alike for white noise, too (detail_smoothness()): texture, which they see little of, does not
+/// make them so.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
-/// Whether a window that was looked at for distances, with details of this standard deviation, holds the noise of a
+/// True if a window in which distances were measured, with details of this standard deviation, holds the noise of a
 /// correlated estimate and little else. Edges, slopes and coarse texture make differences over three voxels larger
-/// against those over one; fine texture makes details larger against differences over three voxels. True of every
+/// against those over one; fine texture makes details larger against differences over three voxels. True for every
 /// window where neighbours share no noise.
 bool holds_only_noise(const NoiseEstimate& estimate, const WindowNoise& window, double details);
 

@@ -19,7 +19,7 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t places_of_map = std::size_t{1} << 22;
-// Where the map's RMS differs by less than this from the estimate for the whole volume, noise is much the same
+// Relative difference of the map's RMS from the estimate for the whole volume below which noise is much the same
 // everywhere, and that estimate is the more precise.
 constexpr double same_everywhere = 0.05;
 
@@ -30,8 +30,8 @@ struct Coarse {
   float at(std::size_t i, std::size_t j, std::size_t k) const { return values[i + size[0] * (j + size[1] * k)]; }
 };
 
-// Of each window and the two beside it along every axis, those that hold noise; at the volume's faces along the face
-// only, or what lies further in would count twice. A window without noise stays so.
+// Median over each window and the two beside it along every axis, of those that hold noise; at the volume's faces along
+// the face only, or windows further in would count twice. A window without noise keeps 0.
 Coarse median_of_neighbours(const Coarse& coarse) {
   Coarse out = coarse;
   const std::size_t strides[] = {1, coarse.size[0], coarse.size[0] * coarse.size[1]};
@@ -53,7 +53,7 @@ Coarse median_of_neighbours(const Coarse& coarse) {
   return out;
 }
 
-// What else is known of a window.
+// Other facts of a window.
 struct Content {
   double mean = 0;  // grey value
   bool only_noise = false;
@@ -69,9 +69,9 @@ double mean_of(const Volume& volume, const NoiseWindow& window) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-// Where neighbours share noise, the map magnifies what structure leaves in the details of some windows. These get at
-// most one and a half times the variance that nine tenths of those have which hold only noise and are at least as
-// dense: air may be quieter than what it surrounds. Where these are too few to tell, there is no limit.
+// Limits structure where neighbours share noise: there the map magnifies what structure leaves in the details of some
+// windows. These get at most one and a half times the variance that nine tenths of those have which hold only noise and
+// are at least as dense: air may be quieter than what it surrounds. Where these are too few, there is no limit.
 void limit_structure(Coarse& coarse, const std::vector<Content>& contents) {
   constexpr float most = 1.5f;
   constexpr std::size_t least_count = 20;
@@ -93,7 +93,7 @@ void limit_structure(Coarse& coarse, const std::vector<Content>& contents) {
   }
 }
 
-// Where a voxel lies among the windows' centres along an axis.
+// Place of a voxel among the windows' centres along an axis.
 struct Place {
   std::size_t low = 0, high = 0;
   double part = 0;  // beyond the outer centres below 0 or above 1

@@ -21,7 +21,7 @@ namespace {
 using Vector3 = std::array<double, 3>;
 
 /// A primitive ready for use: `normal` maps world offsets from the centre to coordinates in which the body is the unit
-/// ball of a norm. That norm is all that tells the shapes apart when voxels are filled.
+/// ball of a norm. Only that norm distinguishes the shapes when voxels are filled.
 struct Body {
   Shape shape;
   std::array<double, 9> normal;
@@ -71,7 +71,7 @@ struct Body {
     }
   }
 
-  /// Whether a line may meet the body: cheap, and never wrongly false. The slack covers the rounding for a far origin.
+  /// True if a line may meet the body: cheap, and never wrongly false. The slack covers the rounding for a far origin.
   bool may_meet(const Ray& ray) const {
     double dot = 0, square = 0;
     for (int n = 0; n < 3; ++n) {
@@ -254,7 +254,7 @@ std::vector<Primitive> two_balls(double width_mm, double mu) {
   large.value = 1;
   small.semi_axes = {.2, .2, .2};
   small.centre = {-.15, 0, 0};
-  small.value = .5;  // it lies entirely in the large one
+  small.value = .5;  // it is entirely inside the large one
   return scaled({large, small}, width_mm, mu);
 }
 
@@ -292,7 +292,7 @@ std::vector<Primitive> blade(double width_mm, double mu) {
     return out.back();
   };
   // Root: three tiers on a platform, with two cooling bores and a casting pore. The faces between two bodies touch, and
-  // lie where no sample point of a sensible grid does: rounding could count such a point in both or in neither.
+  // contain no sample point of a sensible grid: rounding could count such a point in both or in neither.
   constexpr double blade_top = .0601, platform_top = .1003, neck = .2003, shoulder = .3003, top = .42;
   const auto layer = [&](Shape shape, double from, double to, double half_x, double half_z) {
     add(shape, {0, 0.5 * (from + to), 0}, {half_x, 0.5 * (to - from), half_z}, 1);
@@ -415,8 +415,7 @@ struct BodyOnGrid {
     return out;
   }
 
-  /// The part of the voxel's samples that lies inside. All of them do, or none, unless the surface is within their
-  /// reach.
+  /// The part of the voxel's samples inside the body: all or none, unless the surface is within their reach.
   double fraction(std::size_t i, std::size_t j, std::size_t k) const {
     const Vector3 q = combine(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k), at_zero);
     const double norm = body.norm(q);

@@ -39,13 +39,13 @@ PhantomType phantom_type(const std::string& name);
 /// InputError if the width is not positive and finite or mu is not finite.
 std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, double mu);
 
-/// The 3D Shepp-Logan head of Kak & Slaney (1988, p. 102) as RTK places it: ten
-/// ellipsoids, lengths in units of half the width. Kak & Slaney's (x, y, z) are the world's (x, z, y): the head's long
-/// axis lies along the rotation axis y, and the slice y = const, seen with x to the right and z up, is their picture.
-/// (World and table have opposite handedness; on the default grid, whose index axes are x, z, y, the array is theirs,
-/// not its mirror image.) Angles turn about y, from +x towards +z. Densities: skull 2, brain 1.02, details of 0.01 and
-/// 0.02. With high_contrast those of Yu, Ye & Wang (2004) for the same ellipsoids, in the spirit of Toft's (1996) for
-/// the 2D phantom: skull 1, brain 0.2, details of 0.1 and 0.2.
+/// The 3D Shepp-Logan head of Kak & Slaney (1988, p. 102) as RTK places it: ten ellipsoids, lengths in units of half
+/// the width. Kak & Slaney's (x, y, z) are the world's (x, z, y): the head's long axis is along the rotation axis y,
+/// and the slice y = const, seen with x to the right and z up, is their picture. (World and table have opposite
+/// handedness; on the default grid, whose index axes are x, z, y, the array is theirs, not its mirror image.) Angles
+/// turn about y, from +x towards +z. Densities: skull 2, brain 1.02, details of 0.01 and 0.02. With high_contrast those
+/// of Yu, Ye & Wang (2004) for the same ellipsoids, in the spirit of Toft's (1996) for the 2D phantom: skull 1, brain
+/// 0.2, details of 0.1 and 0.2.
 std::vector<Primitive> shepp_logan(double width_mm, double mu, bool high_contrast);
 
 /// A ball of value 1 and radius 0.45 w about the centre and in it one of value 1.5 and radius 0.2 w about (-0.15 w, 0,
@@ -54,7 +54,7 @@ std::vector<Primitive> two_balls(double width_mm, double mu);
 
 /// A turbine blade standing along y. Its upper part, the root, is thick and solid but for two cooling bores and a pore:
 /// rays through it are attenuated strongly from every side, so it reconstructs noisily. Its lower part, the aerofoil,
-/// is thin and quiet and holds a cooling channel with thin walls, upright bores and lying slots of 1.5, 2, 3 and 4
+/// is thin and quiet and holds a cooling channel with thin walls, upright bores and horizontal slots of 1.5, 2, 3 and 4
 /// voxels of width_mm/128, and a row of pores at the leading edge.
 std::vector<Primitive> blade(double width_mm, double mu);
 
@@ -66,10 +66,10 @@ struct Region {
 /// A hole and solid material beside it, to measure contrast between.
 struct FineStructure {
   double size;        ///< diameter of the bore or width of the slot, mm
-  Region hole, wall;  ///< lie entirely in the hole and in the solid (value 0 and 1)
+  Region hole, wall;  ///< entirely in the hole and in the solid (value 0 and 1)
 };
 
-/// Where to measure on the blade.
+/// Regions for measurements on the blade.
 struct BladeRegions {
   Region noisy;  ///< homogeneous, in the root
   Region quiet;  ///< homogeneous, in the aerofoil

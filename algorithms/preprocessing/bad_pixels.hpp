@@ -32,12 +32,12 @@ struct SeenPixel {
 
 /// Marks (1) pixels that
 ///   - show no signal above the floor in any view,
-///   - show the same count in all of two or more views, and lie between columns of their row that do not; or at an end
-///     of the row, unless these are as bright as what sees the beam and does not have the same count in all views, as
-///     the air beside the object is in a scan without noise, or
+///   - show the same count in all of two or more views, and are between columns of their row that do not; or at an end
+///     of the row, unless these are as bright as pixels that see the beam and do not have the same count in all views,
+///     as the air beside the object is in a scan without noise, or
 ///   - have a flat of less than half or more than double the median of the up to 17 pixels around them in the row.
-/// `open` is the flat minus the dark field, columns by rows, or 1 without flats; what is not above 0 there has been
-/// marked before. `step`: what counts are rounded to.
+/// `open` is the flat minus the dark field, columns by rows, or 1 without flats; pixels where it is not above 0 have
+/// been marked before. `step`: the unit that counts are rounded to.
 void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>& dark,
                      const std::vector<SeenPixel>& seen, std::size_t columns, std::size_t views, bool with_flats,
                      double step, std::vector<char>& bad);

@@ -41,7 +41,7 @@ std::vector<std::size_t> some_views(std::size_t views, std::size_t most) {
   return some;
 }
 
-/// Whether the finite values of three views are.
+/// True if the finite values of three views are whole.
 bool are_whole(const VolumeSource& counts) {
   const std::size_t slice = counts.grid().slice();
   std::vector<float> view(slice);
@@ -171,7 +171,7 @@ void CountsCalibrator::take_beam_of_flats(const FieldMean& flats, const CountsFi
   out_.report.between_flats = levels_.has_value();
 }
 
-// What the beam has, and so what floors and tests go by: that of flats, of the air region, or 1.
+// Takes the beam's scale, by which floors and tests go: that of flats, of the air region, or 1.
 void CountsCalibrator::take_scale(const VolumeSource& counts, const CountsFields& fields) {
   std::vector<double> beam;
   whole_ = are_whole(counts);
@@ -237,7 +237,7 @@ void CountsCalibrator::take_brightest(const VolumeSource& counts, const CountsFi
     signals.insert(signals.end(), of_view.begin(), of_view.end());
     medians.push_back(median_of(of_view));
   }
-  // With an air region it is the air that says how bright the beam is.
+  // An air region, if given, determines how bright the beam is.
   if (with_flats_ && !options_.air)
     if (const double median = median_of(medians); median > far_above_flats) out_.report.above_flats = median;
   if (with_flats_ && !whole_ && scale_ >= of_divided_counts && highest < brightest_transmission)
@@ -339,7 +339,7 @@ void CountsCalibrator::take_pixels() {
     if (bad_[n] != 0) out_.pixels[n] = {dark, open > 0 ? open : 1};
 }
 
-// Of pixels from `first` on.
+// Counts lost values of pixels from `first` on.
 CountsCalibrator::Lost CountsCalibrator::lost_in(std::span<const SeenPixel> seen, std::size_t first) const {
   Lost lost;
   for (std::size_t n = 0; n < seen.size(); ++n) {

@@ -1,4 +1,4 @@
-// What a scan's flats, darks and the counts themselves say about its detector and its beam.
+// Calibration of a scan's detector and beam from flats, darks and the counts themselves.
 #pragma once
 
 #include <span>
@@ -30,24 +30,26 @@ struct CountsFields {
 
 /// Reads all counts twice, once more those of the air region, and again to fill what was not measured and for rings
 /// (then a detector row of all views at a time is held for each thread). Means are taken in double, without values of
-/// single flats and darks that are far from the others. Pixels whose flat does not lie above the dark field are bad
-/// whatever the map says. The ring offsets go into `open` and so need nothing more.
+/// single flats and darks that are far from the others. Pixels whose flat is not above the dark field are bad whatever
+/// the map says. The ring offsets go into `open` and so need nothing more.
 ///
 /// Without an air region the beam is that of the flats: if there are some from before and after (flats_after, or a
 /// LevelStep of a scan in one stack), linear in between over the views; else 1 in all views. Without flats and air the
 /// stack must have transmissions: numbers from 0 to 1 that are not whole.
 ///
-/// Throws InputError for: neither flats nor an air region nor transmissions; flats that transmissions were divided by
-/// already; another detector size; NaN or infinite values, unless they are allowed; flats that lie above the darks in
-/// less than half of the pixels; a view without any signal; a detector without a good pixel; an air region that is
-/// empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of range.
+/// Throws InputError for: neither flats nor an air region nor transmissions; flats beside transmissions, which were
+/// divided by them already; another detector size; NaN or infinite values, unless they are allowed; flats that are
+/// above the darks in less than half of the pixels; a view without any signal; a detector without a good pixel; an air
+/// region that is empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of
+/// range.
 CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
                                    const CountsOptions& options = {});
 
-/// The same of a scan that goes on: its first views tell which pixels are bad, and what rings there are.
+/// Calibration of a scan that is still being recorded: its first views show which pixels are bad, and what rings there
+/// are.
 class CountsCalibrator {
  public:
-  /// By the first views, as calibrate_counts() does; the fields are not needed any longer then.
+  /// Calibrates by the first views, as calibrate_counts() does; the fields are not needed afterwards.
   CountsCalibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options = {});
 
   struct Added {
@@ -60,7 +62,7 @@ class CountsCalibrator {
   /// air region.
   Added add(const VolumeSource& counts, const std::string& name);
 
-  /// Of the first views; its report is of all views so far, but for pixels that fail.
+  /// Calibration by the first views; its report covers all views so far, except for failing pixels.
   const CountsCalibration& calibration() const { return out_; }
   const CountsOptions& options() const { return options_; }
 
@@ -98,7 +100,7 @@ class CountsCalibrator {
   std::optional<BeamLevels> levels_;
 };
 
-/// The same for the header alone, and throws what can be told from it. may_be_transmissions: the type is not one of
+/// Checks the options against the header alone; throws what it can tell. may_be_transmissions: the type is not one of
 /// whole numbers.
 void check_counts_options(const CountsOptions& options, const Grid& counts, bool with_flats, bool may_be_transmissions,
                           const std::string& counts_name);

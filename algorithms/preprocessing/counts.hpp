@@ -1,10 +1,10 @@
-// From the counts of a detector to line integrals.
+// Line integrals from the counts of a detector.
 //
 //   q = -ln( max(count - dark, floor) / (open beam) ),      p = c1 q + c2 q^2 + ...
 //
 // with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it: from an air
 // region, from flats before and after the scan, else 1. Counts that were not measured are replaced first
-// (unmeasured.hpp). fdk() does the same as it reads the counts (cl/counts.clh serves both), with results that agree to
+// (unmeasured.hpp). fdk() computes the same as it reads the counts (both use cl/counts.clh), with results that agree to
 // rounding.
 #pragma once
 
@@ -24,14 +24,14 @@ namespace halocline {
 constexpr std::size_t most_hardening_coefficients = 16;
 
 struct CountsOptions {
-  /// Where every view sees the beam alone: pixels [u0, u1) x [v0, v1), given as u0, v0, u1, v1.
+  /// Region where every view sees the beam alone: pixels [u0, u1) x [v0, v1), given as u0, v0, u1, v1.
   std::optional<std::array<std::size_t, 4>> air = std::nullopt;
   /// Above the dark field; less has no logarithm, or a wild one, and is raised to it. Default: half a count of whole
   /// numbers, else 1e-5 of the beam.
   std::optional<double> floor = std::nullopt;
   std::optional<double> saturation = std::nullopt;  ///< from this count on a value counts as saturated; only reported
   std::vector<double> hardening = {};               ///< c1, c2, ...; empty: p = q
-  int ring_width = 0;                               ///< pixels that rings may be wide (ring_offsets); 0: rings stay
+  int ring_width = 0;                               ///< pixels that rings may be wide (ring_offsets); 0: rings are kept
   bool allow_nonfinite = false;  ///< NaN and infinite counts were not measured; else they are refused
   bool within_views = false;     ///< values are replaced by others of the same view only (fill_unmeasured)
   std::size_t scan_views = 0;    ///< of the whole scan, which flats before and after enclose; 0: those of the stack
@@ -52,7 +52,7 @@ struct CountsReport {
   std::optional<LevelStep> odd_flats;          ///< a step in them that is not one of a scan
   std::optional<ClippedFlats> clipped_flats;
   std::vector<std::size_t> rough_views;  ///< ascending: views in which large parts were lost, and interpolated
-  double above_flats = 1;                ///< median signal of that of the flats, where most lies far above them
+  double above_flats = 1;                ///< median signal of that of the flats, where most is far above them
   bool transmissions = false;            ///< the stack has I/I0, and needs no flats
   bool looked_for_rings = false;
   std::size_t flats_left_out = 0;  ///< values of flats and darks that are far from those of the others
@@ -60,7 +60,7 @@ struct CountsReport {
   std::size_t rings = 0;           ///< pixels whose offset is not 0
 };
 
-/// What a scan's counts need to become line integrals. The values that kernels read.
+/// Values with which a scan's counts become line integrals, as kernels read them.
 struct CountsCalibration {
   struct Pixel {
     float dark, open;
@@ -75,7 +75,7 @@ struct CountsCalibration {
   std::vector<std::size_t> bad_rows = {};  ///< of the detector, without a good pixel; ascending
   CountsReport report;
 
-  /// The same for these views of the scan only.
+  /// The calibration for these views of the scan only.
   CountsCalibration of_views(const std::vector<std::size_t>& views) const;
 };
 

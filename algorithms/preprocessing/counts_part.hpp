@@ -3,10 +3,10 @@
 //
 //   q = -ln( sum(count - dark) / (beam sum(open)) )      over the pixels of a bin
 //
-// The mean of the pixels' own -ln would count dark pixels, which tell the least, as much as bright ones, and is too
-// high in the mean of noisy ones, as -ln is convex. A sum of counts is as Poisson as they are, so the noise of a bin is
-// told like that of a pixel (cl/fdk.clh).
-// Counts that were not measured are replaced before they are summed.
+// The mean of the pixels' own -ln would count dark pixels, which are the least certain, as much as bright ones, and is
+// too high in the mean of noisy ones, as -ln is convex. A sum of counts has a Poisson distribution as they have, so the
+// noise of a bin is estimated like that of a pixel (cl/fdk.clh). Counts that were not measured are replaced before they
+// are summed.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace halocline {
 
-/// What the part's counts need, from the calibration of the whole scan.
+/// Calibration of the part's counts, from that of the whole scan.
 CountsCalibration part_calibration(const CountsCalibration& whole, const ProjectionPart& part);
 
 /// The part's counts: the sums of its bins, rounded once. Views are read as a whole, each once.

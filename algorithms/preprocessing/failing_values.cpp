@@ -21,14 +21,14 @@ constexpr std::size_t fewest_alike = 60;  // of a scan in which views beside eac
 constexpr double faster = 1.5;            // than a point of the object that the whole scan sees
 constexpr std::ptrdiff_t views_of_object = 5, most_views_beside = 12, least_reach = 2;
 
-/// What fails by a view alone, or by it and those beside it.
+/// Groups that fail by a view alone, or by it and those beside it.
 struct ViewGroups {
   std::vector<std::uint32_t> lost, odd, parts;  // parts: of large parts that were lost
   std::vector<CountGroup> groups;               // up to 64 pixels
   std::vector<CountGroup> dropped;              // rows and columns
   std::vector<GroupBox> dark, bright;           // boxes of all groups
-  bool large = false;                           // whether a low group of more pixels stands out
-  bool rough = false;                           // whether a large part is lost
+  bool large = false;                           // true if a low group of more pixels stands out
+  bool rough = false;                           // true if a large part is lost
 };
 
 /// Columns that a part of the object moves over the detector from a view to the next of a full turn, at most.
@@ -41,7 +41,7 @@ GroupBox box_of(const CountGroup& group) {
   return {group.left, group.right, group.top, group.bottom, group.pixels.size()};
 }
 
-/// The nearest of others that lies within reach; nullptr: there is none.
+/// The nearest of others within reach; nullptr: there is none.
 const GroupBox* next_of(const GroupBox& box, const std::vector<GroupBox>& others, std::ptrdiff_t reach) {
   const GroupBox* nearest = nullptr;
   std::ptrdiff_t least = 0;
@@ -142,7 +142,7 @@ class FailingSearch {
     }
   }
 
-  /// Whether it is a part of the object that is too dense to see through: it goes on from view to view, and moves.
+  /// True for a part of the object that is too dense to see through: it continues from view to view, and moves.
   bool is_object(std::size_t view, const CountGroup& group) const {
     bool moves = false;
     std::ptrdiff_t views = 1;

@@ -21,8 +21,8 @@ struct FailingValues {
 ///     columns that were dropped;
 ///   - far below or above all around them in the view and in those beside it (OddValues), and
 ///   - larger groups without light that come and go abruptly (ends_of_part()), both in scans of 60 views or more.
-/// Where light ends gradually nothing has failed; nor where such a group is there in five views and moves, for that is
-/// a part of the object. With `within_views` each view is looked at by itself, for the first two kinds only.
+/// Where light ends gradually nothing has failed; nor where such a group persists through five views and moves, for
+/// that is a part of the object. With `within_views` each view is examined by itself, for the first two kinds only.
 /// calibration: its pixels, beams, floor and noise, of these views, in the order of their angles.
 FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& calibration,
                            const std::vector<char>& bad, float saturation, bool within_views);

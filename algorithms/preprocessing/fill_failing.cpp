@@ -39,7 +39,7 @@ class ViewsAround {
     }
   }
 
-  /// NaN where it was not measured, or lies outside.
+  /// Value at a place; NaN where it was not measured, or is outside.
   double at(std::ptrdiff_t column, std::ptrdiff_t row, std::ptrdiff_t view) const {
     if (column < 0 || row < 0 || column >= columns_ || row >= rows_) return not_there;
     const std::ptrdiff_t n = view - first_;
@@ -66,7 +66,7 @@ double value_at(const ViewsAround& views, const PlaceOfValue& from, const std::a
   return views.at(from.column + n * step[0], from.row + n * step[1], from.view + n * step[2]);
 }
 
-/// Between the nearest that measured in the row, in the column and, if `across`, in the views beside it.
+/// Interpolates between the nearest measured values in the row, in the column and, if `across`, in the views beside it.
 double line_at(const ViewsAround& views, const PlaceOfValue& place, bool across) {
   std::vector<NeighbourPair> pairs;
   const auto add = [&](const std::array<int, 3>& step, std::ptrdiff_t most) {

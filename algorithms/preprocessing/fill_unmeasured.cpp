@@ -44,7 +44,7 @@ class PatternAt {
     return between(pairs);
   }
 
-  /// Less the line's value. Returns whether all are there.
+  /// Takes the features less the line's value. Returns whether all are known.
   bool take_features(std::ptrdiff_t view, double line, std::vector<double>& features) const {
     std::size_t n = 0;
     for (const auto& [pixel, offset] : pattern_.features)
@@ -54,7 +54,7 @@ class PatternAt {
   }
 
  private:
-  // Between the sides in views of which the later one is on the right, or on the left.
+  // Interpolates between the sides in views of which the later one is on the right, or on the left.
   double along_best_fit(std::ptrdiff_t view, double line) const {
     const auto left = static_cast<double>(pattern_.distance[0]), right = static_cast<double>(pattern_.distance[1]);
     const PixelSeries low = series_[pattern_.nearest[0]], high = series_[pattern_.nearest[1]];
@@ -102,7 +102,7 @@ class BadPixels {
     learns_ = learns_ && pending_.size() <= most_learned;
   }
 
-  // Those that have known pixels in their row or column; then, with these known, the others.
+  // Fills pixels that have known pixels in their row or column; then, with these known, the others.
   void fill_all(const std::string& name) {
     for (bool first = true; !pending_.empty(); first = false) {
       std::vector<PixelPattern> patterns;
@@ -284,7 +284,7 @@ class BadPixels {
     return out;
   }
 
-  // Where all around a pixel fail in a view, what it has in the nearest other one.
+  // Takes the value of the nearest other view where all pixels around one fail in a view.
   static void take_from_other_views(std::vector<float>& series) {
     const auto count = static_cast<std::ptrdiff_t>(series.size());
     const auto found = series;

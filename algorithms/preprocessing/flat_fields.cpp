@@ -78,7 +78,8 @@ FieldMean mean_without(const Images& images, const std::vector<double>& levels, 
   return out;
 }
 
-/// From differences of two values each, of which 90 in 100 are below 1.645 standard deviations of theirs.
+/// Standard deviation from differences of two values each, of which 90 in 100 are below 1.645 standard deviations of
+/// theirs.
 double noise_of(std::vector<double>& differences) {
   if (differences.size() < fewest_differences) return 0;
   const auto ninth = differences.begin() + static_cast<std::ptrdiff_t>(9 * (differences.size() - 1) / 10);

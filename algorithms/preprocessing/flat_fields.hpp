@@ -17,8 +17,8 @@ struct FieldMean {
 };
 
 /// Returns the mean of darks. Of three and more, values are left out that are further from the pixel's lower median
-/// than a fifth of it and than 20 times the median of such distances. The noise is that of the differences of images
-/// on end; of one image that of pixels beside each other, in which a fixed pattern counts.
+/// than a fifth of it and than 20 times the median of such distances. The noise is that of the differences of
+/// successive images; with one image, of neighbouring pixels, where a fixed pattern counts.
 FieldMean mean_of_darks(const Volume& darks);
 /// Returns the mean of flats, those of `after` behind the others. A value is left out that is 1.5 times as bright, or
 /// dim, as the lower median of the pixel's values, each of its image's level.

@@ -13,7 +13,7 @@ struct GroupBox {
   std::size_t pixels;
 
   bool operator==(const GroupBox&) const = default;
-  /// Returns whether another, in the next view, lies within `reach` columns and a row.
+  /// True if another, in the next view, is within `reach` columns and a row.
   bool is_near(const GroupBox& other, std::ptrdiff_t reach) const {
     return other.left <= right + reach && left <= other.right + reach && other.top <= bottom + 1 &&
            top <= other.bottom + 1;
@@ -25,9 +25,9 @@ struct PartEnds {
   std::optional<std::size_t> before, after;
 };
 
-/// Returns where a part of a view ends on both sides, if it is there in at most 12 views on end, one end of which lies
+/// Returns where a part of a view ends on both sides, if it is present in at most 12 views on end, one end of which is
 /// in the scan, and is four pixels thick or more: that is, no part of an eighth of its pixels or more is beside it.
-/// parts: of each view. reach: columns that a part of the object moves from view to view at most.
+/// parts: those of each view. reach: columns that a part of the object moves from view to view at most.
 std::optional<PartEnds> ends_of_part(const std::vector<std::vector<GroupBox>>& parts, std::size_t view,
                                      const GroupBox& part, std::ptrdiff_t reach);
 

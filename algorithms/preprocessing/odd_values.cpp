@@ -26,7 +26,7 @@ bool add_around(const ViewOfCounts& view, std::uint32_t pixel, bool with_own, Va
   return some_low;
 }
 
-/// Whether a pixel beside it in the row or column has twice its value or half: else it is not odd. Most are not.
+/// True if a pixel beside it in the row or column has twice its value or half: else it is not odd. Most are not.
 bool may_be_odd(const ViewOfCounts& view, std::uint32_t pixel) {
   const auto columns = static_cast<std::uint32_t>(view.columns()), rows = static_cast<std::uint32_t>(view.rows()),
              column = pixel % columns, row = pixel / columns;
@@ -39,8 +39,8 @@ bool may_be_odd(const ViewOfCounts& view, std::uint32_t pixel) {
          (row > 0 && differs(pixel - columns)) || (row + 1 < rows && differs(pixel + columns));
 }
 
-/// Whether it is dark among brighter ones, and the value that a part of the object beside it has, too: several parts
-/// may hide each other in one view.
+/// Kind of an odd value: dark among brighter ones or not. limit: the value that a part of the object beside it has,
+/// too: several parts may hide each other in one view.
 struct Oddity {
   bool dark;
   float limit;
@@ -54,7 +54,7 @@ struct Comparison {
   double photons;      ///< of a value of 1: a count of whole numbers has one each at least
   std::size_t others;  ///< number of values around, when all views are compared
 
-  /// Whether it lies beyond all but a few, further than they do from each other.
+  /// The oddity, if the value is beyond all but a few, further than they are from each other.
   std::optional<Oddity> odd() const {
     if (around.size() < 3) return {};
     constexpr std::size_t with_it = 1;
@@ -73,8 +73,8 @@ struct Comparison {
   }
 };
 
-/// Whether a pixel of the view at most `reach` columns and a row away is as far beyond `limit`: a part of the object
-/// that moves on.
+/// True if a pixel of the view at most `reach` columns and a row away is as far beyond `limit`: a part of the object
+/// that moves.
 bool goes_on_in(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd, std::ptrdiff_t reach) {
   bool found = false;
   view.around(pixel, reach, [&](std::uint32_t other) {

@@ -21,8 +21,8 @@ class OddValues {
   /// Compares within the view.
   explicit OddValues(const ViewOfCounts& view);
   bool empty() const { return found_.empty(); }
-  /// Returns pixels, ascending, that are odd among those of the views next to it, too, and do not go on in any of
-  /// `beside`: no pixel up to `reach` columns a view away lies a twelfth as far beyond the others.
+  /// Returns pixels, ascending, that are odd among those of the views next to it, too, and do not continue in any of
+  /// `beside`: no pixel up to `reach` columns a view away is a twelfth as far beyond the others.
   std::vector<std::uint32_t> among(const std::vector<ViewBeside>& beside, std::ptrdiff_t reach) const;
 
  private:

@@ -32,7 +32,7 @@ struct ReplacedValues {
   bool are_in(const TypedVolume& stack) const;
 };
 
-/// A stack with the values in place of its own. Both must outlive it.
+/// A stack with the values in place of those stored in it. Both must outlive it.
 class MendedSource : public VolumeSource {
  public:
   MendedSource(const VolumeSource& source, const ReplacedValues& replaced) : source_(source), replaced_(replaced) {}

@@ -1,4 +1,4 @@
-// Rings taken off line integrals, on their way from wherever they lie.
+// Line integrals without rings, subtracted as they are read.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// What pixels of a detector (rows of columns) add to all their line integrals.
+/// Offsets that pixels of a detector (rows of columns) add to all their line integrals.
 struct DetectorOffsets {
   std::vector<float> pixels;
   double rms = 0;

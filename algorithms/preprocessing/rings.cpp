@@ -8,7 +8,7 @@
 namespace halocline {
 namespace {
 
-/// Sorts partly. Of an even number the mean of the two in the middle.
+/// Median; of an even number of values the mean of the two in the middle. Sorts partly.
 float median(float* begin, std::size_t count) {
   float* middle = begin + count / 2;
   std::nth_element(begin, middle, begin + count);
@@ -19,7 +19,7 @@ constexpr double axis_alike = 0.8;      // correlation of the means with their m
 constexpr double clearly_alike = 0.35;  // of the details
 constexpr double least_deviations = 5;  // and of that, of independent ones
 constexpr double alike_here = 0.5;      // of those around a pixel
-constexpr double slack = 1.25;          // mirror images lie between pixels
+constexpr double slack = 1.25;          // mirror images fall between pixels
 constexpr std::ptrdiff_t beside = 1;    // pixels that they may be off by
 
 /// Correlation of rows with their mirror images, in which column n is column sum - n. Columns nearer to the axis than
@@ -78,7 +78,7 @@ class RowOfDetails {
     return best;
   }
 
-  /// What column n has beyond its mirror image.
+  /// Part of column n that exceeds its mirror image.
   double beyond(std::ptrdiff_t n) const {
     const double here = at(n), sign = here < 0 ? -1 : 1;
     double there = 0;

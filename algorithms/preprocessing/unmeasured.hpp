@@ -6,8 +6,8 @@
 // has any. Then better, where there are 16 views or more: what that misses is predicted from the line integrals around
 // the pixel in seven views, and from the line between the two sides along which they fit best (Vo et al. 2018 see such
 // lines in sinograms; Li & Orchard 2001, IEEE Trans. Image Process. 10, learn predictors so). The weights are learned
-// from good pixels nearby, as though these were bad in the same way. What the object does over a pixel's width without
-// a trace beside it cannot be had back: a column loses half of the error that the line has.
+// from good pixels nearby, as though these were bad in the same way. Structure of the object within a pixel's width
+// that has no trace beside it cannot be recovered: a column loses half of the error that the line has.
 //
 // A value that fails in one view is filled likewise, from the same pixel in the views before and after, too.
 #pragma once

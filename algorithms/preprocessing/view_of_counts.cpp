@@ -12,15 +12,15 @@ constexpr double clear_light = 20;    // floors
 constexpr double clear_of_noise = 3;  // darkest signals, where the dark field's noise makes them
 constexpr double far_below = 10;      // floors, below the dark field
 constexpr double above_beam = 1.05;   // of saturated ones
-constexpr double brighter = 2;        // than the beam, and than what lies around it
+constexpr double brighter = 2;        // than the beam, and than its surroundings
 constexpr double least_share = 0.5;   // of the light around, of pixels that see light
 constexpr double most_seeing = 0.9;   // of a group that sees light
 constexpr double noise_levels = 4;    // standard deviations
 constexpr double most_noise = 0.01;   // of the beam
 constexpr std::ptrdiff_t most_dropped = 4;
 
-/// What sees light clearly: as many standard deviations of photons above the darkest signal as 20 floors are above one,
-/// where a floor is half a photon.
+/// Least value that sees light clearly: as many standard deviations of photons above the darkest signal as 20 floors
+/// are above one, where a floor is half a photon.
 double clear_signal(double floor, double darkest) {
   if (darkest <= floor) return clear_light * floor;
   const double root = std::sqrt(darkest) + (std::sqrt(clear_light) - 1) * std::sqrt(floor);

@@ -1,4 +1,4 @@
-// Counts of one view: which of its pixels are too dark or too bright, and how they lie together.
+// Counts of one view: pixels that are too dark or too bright, and the groups that they form.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct CountGroup {
   CountKind kind;
   std::vector<std::uint32_t> pixels;
   std::ptrdiff_t left, right, top, bottom;
-  bool stands_out = false;  ///< from what lies around it
+  bool stands_out = false;  ///< from its surroundings
 };
 
 class ViewOfCounts {
@@ -57,8 +57,8 @@ class ViewOfCounts {
   std::vector<std::uint32_t> lost() const;
   /// Returns whether more than `most` of these touch each other, and are no dropped rows or columns.
   bool lost_a_part(std::size_t most) const;
-  /// Returns low and bright groups. Low ones stand out if what lies around them sees light clearly (in the median 20
-  /// floors or more), bright ones if they are twice as bright as all around them.
+  /// Returns low and bright groups. Low ones stand out if their surroundings see light clearly (in the median 20 floors
+  /// or more), bright ones if they are twice as bright as all around them.
   std::vector<CountGroup> groups() const;
   /// Returns whether the group is a row or column that was dropped, up to four of them, with what fails beside it.
   bool crosses(const CountGroup& group) const;

@@ -7,8 +7,8 @@
 
 namespace halocline {
 
-/// Each line along `axis` convolved with weights of the voxels 0, 1, 2, ... away, to both sides. The volume goes on as
-/// its mirror image. Axes with one voxel stay as they are.
+/// Each line along `axis` convolved with weights of the voxels 0, 1, 2, ... away, to both sides. Beyond its faces the
+/// volume continues as its mirror image. Axes with one voxel remain unchanged.
 void filter_along(Volume& volume, int axis, const std::vector<double>& weights);
 
 /// A Gaussian of this standard deviation in voxels along all axes.

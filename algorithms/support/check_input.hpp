@@ -1,4 +1,4 @@
-// What every function that takes a volume and devices from a caller asks of them.
+// Checks shared by all functions that take a volume and devices from a caller.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace halocline {
 
 /// Throws InputError that names `name` unless the grid is one (check_grid()) and has a value for each voxel.
 void check_size(const Volume& volume, const std::string& name);
-/// The same, unless all of them are finite, too.
+/// Throws as above, and unless all voxels are finite.
 void check_volume(const Volume& volume, const std::string& name);
 
 /// Throws InputError if there is none.

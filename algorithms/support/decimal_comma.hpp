@@ -6,10 +6,10 @@
 
 namespace halocline {
 
-/// Whether all of a word is a number with digits on both sides of one comma (or of one point): "-12,5", "1,5e-3".
+/// True if all of a word is a number with digits on both sides of one comma (or of one point): "-12,5", "1,5e-3".
 bool is_decimal(std::string_view word, char mark);
 
-/// With a point for each comma.
+/// The number with a point for each comma.
 std::string with_points(std::string_view number);
 
 }  // namespace halocline

@@ -11,7 +11,7 @@ inline std::int32_t number(auto value) {
   return static_cast<std::int32_t>(value);
 }
 
-/// How many parts of `each` it takes.
+/// Number of parts of `each` that cover `all`.
 constexpr std::size_t parts_of(std::size_t all, std::size_t each) {
   return (all + each - 1) / each;
 }

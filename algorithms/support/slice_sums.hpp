@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// Which of the kernels' twins run; the tests change it to reach those of other devices.
+/// Choice of the kernels' twins; tests change it to reach those of other devices.
 struct KernelVariants {
   bool fp64 = true;  // false: sums of float pairs even on devices that have float64
   bool gpu = false;  // true: the kernels for GPUs on CPUs, too
@@ -26,14 +26,14 @@ class SliceSums {
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
-  /// The same for sums over projections, view by view: "view_partials" and "view_sums". What launches then calls
-  /// partials and sums has to stand for these (Slab::Names).
+  /// Declares sums over projections, view by view: "view_partials" and "view_sums". In later launches, partials and
+  /// sums have to stand for these (Slab::Names).
   void declare_views(Requirements& requirements) const;
   /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in
   /// order and more compiler options; then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
-  /// The same where the first slice in the arrays is number `offset`.
+  /// Launches the kernel where the first slice in the arrays is number `offset`.
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices, std::int32_t offset,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
   /// The largest voxel of each slice to "sums", by way of the array "largest" (declare_largest()).
@@ -42,7 +42,7 @@ class SliceSums {
   /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
   struct March {
     int columns = 1;
-    std::string options;  ///< of the kernel
+    std::string options;  ///< options of the kernel
     std::array<std::size_t, 3> global{1, 1, 1}, group{1, 1, 1};
     std::size_t sets = 1;
   };
@@ -53,8 +53,8 @@ class SliceSums {
   }
   std::string fp64_option(const Slab& slab) const { return on_fp64(slab) ? "-D USE_FP64" : ""; }
   bool on_fp64(const Slab& slab) const { return variants_.fp64 && slab.device().fp64; }
-  /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
-  /// They need no work-groups, so devices whose groups are small get them, too.
+  /// True if the kernels for CPUs run on this slab's device. They need no work-groups, so
+  /// devices with small groups use them, too.
   bool on_cpu(const Slab& slab) const {
     return slab.device().max_work_group < lanes || (slab.device().cpu() && !variants_.gpu);
   }
@@ -70,7 +70,7 @@ class SliceSums {
 
   int components_;
   std::size_t nx_;
-  std::size_t groups_;  // of columns, on GPUs
+  std::size_t groups_;  // groups of columns, on GPUs
   int segments_;
   KernelVariants variants_;
 };

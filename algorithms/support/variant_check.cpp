@@ -39,7 +39,7 @@ Finding finding_of(const std::vector<unsigned char>& bytes) {
   return {static_cast<Verdict>(bytes.front()), std::string(bytes.begin() + 1, bytes.end())};
 }
 
-// Nothing if that says nothing of the variant.
+// Runs the check; nothing if its failure does not concern the variant.
 std::optional<Finding> checked(const Variant& variant, const Device& device) {
   try {
     return variant.check(device);
@@ -53,8 +53,8 @@ std::optional<Finding> checked(const Variant& variant, const Device& device) {
   }
 }
 
-// What keeps the variant from the device, unless that does not take it anyway; "": nothing. A device that fails in the
-// check will fail in the run, where something is done about it.
+// Reason that keeps the variant from the device, unless the device does not take it anyway; "": none. A device that
+// fails in the check will fail in the run, which handles it.
 std::string obstacle(const Variant& variant, const Device& device, bool exactly) {
   const DeviceInfo& info = device.info();
   try {
@@ -71,7 +71,7 @@ std::string obstacle(const Variant& variant, const Device& device, bool exactly)
   return {};
 }
 
-// Who looks for an axis asks before each reconstruction, and would be told each time.
+// Warns once: a search for an axis checks before each reconstruction.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> told;

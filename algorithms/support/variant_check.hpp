@@ -47,9 +47,9 @@ Finding compared(const Volume& values, const Volume& expected, double tolerance)
 /// for this device, driver and these kernels. afresh: not looked up.
 Finding check_variant(const Variant& variant, const Device& device, bool afresh = false);
 
-/// Whether the variant is right, to the last bit where it is to, on all of the devices, as far as they take it; if not,
-/// a warning, once in a process, names the device and `instead`, what is done without it. For choices that nobody asked
-/// for.
+/// True if the variant is right, to the last bit where it has to be, on all of the devices that take it. Otherwise a
+/// warning, once in a process, names the device and `instead`, what is done without it. Meant for choices that the user
+/// did not request.
 bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead);
 
 /// Throws InputError that names the `parameter` which asked for the variant, and the device on which it is wrong. One

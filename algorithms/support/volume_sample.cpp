@@ -29,7 +29,7 @@ RunSums look_at(const std::vector<float>& values) {
   return sums;
 }
 
-// The place of a run lies anywhere in its part of the volume: the fractions of multiples of the golden ratio are spread
+// The place of a run is anywhere in its part of the volume: the fractions of multiples of the golden ratio are spread
 // evenly, and repeat nothing that a volume does (Weyl 1916).
 std::size_t place_of(std::size_t run, std::size_t last_place) {
   const double within = std::fmod(static_cast<double>(run) * 0.6180339887498949, 1.0);

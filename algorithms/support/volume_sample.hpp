@@ -1,4 +1,4 @@
-// What can be known of a volume without reading all of it.
+// Facts of a volume, found without reading all of it.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 namespace halocline {
 
 struct VolumeSample {
-  double mean = 0;    // of the finite values; 0 if there is none
+  double mean = 0;    // mean of the finite values; 0 if there is none
   double spread = 0;  // root mean square of their difference from it
   /// Share of the voxels that are not in uniformly filled parts (masked background): in stretches of 27 or more equal
   /// values along the first axis.
   double active_fraction = 1;
 };
 
-/// From 256 runs of 1024 neighbouring voxels at fixed places, spread evenly over the volume but not in columns; from
-/// all voxels of volumes that have no more. Depends on the voxels alone.
+/// Takes 256 runs of 1024 neighbouring voxels at fixed places, spread evenly over the volume but not in columns; all
+/// voxels of volumes that have no more. The sample depends on the voxels alone.
 VolumeSample sample_volume(const VolumeSource& source);
 
 /// Grey values may spread by so much about their mean: their squares, and those of what is made of them, must be
