@@ -13,7 +13,7 @@ bool takes_double_wedge(const AxisMeasures& measures, double pixel) {
   if (!double_wedge || double_wedge->at_end) return false;
   if (!double_wedge->certain(pixel)) return truncated && !(correlation && correlation->at_end);
   if (truncated) return true;
-  // all views tell a little more than those beside the seam
+  // all views give a little more than those beside the seam
   const bool sharper = sharpness && !displaced && !sharpness->at_end && sharpness->certain(pixel) &&
                        std::abs(sharpness->shift - double_wedge->shift) <= pixel;
   return !sharper;

@@ -1,4 +1,4 @@
-// Which of several measures of the rotation axis counts, and which speak against it.
+// Choice between several measures of the rotation axis, with those that contradict it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// What the measures found; none: not looked at, or not to be had.
+/// Results of the measures; none: not examined, or not available.
 struct AxisMeasures {
   std::optional<AxisEstimate> correlation, double_wedge, sharpness;
   double opposite_error = 0;  ///< mm by which views that are not quite opposite may mislead correlation
@@ -30,10 +30,10 @@ struct AxisChoice {
   bool agreed() const;                    ///< none of them is trusted
 };
 
-/// Of half a turn with a double wedge that is certain: sharpness within `pixel` (mm) of it, if that is certain, too,
-/// and does not go astray, or else the double wedge; also if it is uncertain, but the object truncated, as opposite
-/// views are a single pair there. Otherwise sharpness where it is within `pixel` of opposite views or these are
-/// uncertain, unless it goes astray; or else opposite views. Needs one measure at the least.
+/// Chooses the axis. Half a turn with a double wedge that is certain: sharpness within `pixel` (mm) of it, if that is
+/// certain, too, and does not go astray, or else the double wedge; also if it is uncertain, but the object truncated,
+/// as opposite views are a single pair there. Otherwise sharpness where it is within `pixel` of opposite views or these
+/// are uncertain, unless it goes astray; or else opposite views. Needs one measure at the least.
 AxisChoice choose_axis(const AxisMeasures& measures, double pixel);
 
 }  // namespace halocline

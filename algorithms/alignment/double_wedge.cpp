@@ -74,7 +74,7 @@ AxisEstimate axis_by_double_wedge(const Volume& projections, const Geometry& geo
     throw InputError("the detector has less than 16 columns; the axis cannot be told from their frequencies");
   const SeamRows rows(projections, geometry);
   const double pixel = projections.grid.spacing[0], middle = search.centre / pixel, range = search.range / pixel;
-  // what both ends see changes with the axis: looked at anew after each eighth of the detector
+  // the part that both ends see changes with the axis: it is found again after each eighth of the detector
   const double part = 0.125 * static_cast<double>(rows.columns);
   const int parts = static_cast<int>(std::ceil(range / part - 0.5));
   std::optional<Found> best;

@@ -116,7 +116,7 @@ class SmoothedRows {
   std::vector<float> values_;
 };
 
-/// How far rays and their opposite ones differ, by view.
+/// Differences between rays and their opposite ones, by view.
 class OppositeRays {
  public:
   OppositeRays(const Volume& projections, const Geometry& geometry, const std::vector<std::size_t>& rows,
@@ -235,7 +235,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
 
 namespace {
 
-/// The rows that the slices need, as a stack of their own, and the slices on `n` x `n` voxels.
+/// Rows that the slices need, as a separate stack, and the slices on `n` x `n` voxels.
 struct SearchSlices {
   Grid rows;  ///< first, first + stride, ... of the projections
   std::size_t first = 0, stride = 1, count = 1;
@@ -304,18 +304,17 @@ std::size_t voxels_across(const Grid& projections, bool fine) {
   return std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.size[0]));
 }
 
-/// So that noise does not drown what a wrong axis puts below zero.
+/// Filter smooth enough that noise does not hide the values below zero of a wrong axis.
 FdkParameters smooth_filter() {
   FdkParameters smooth;
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
   smooth.upright_rows = false;  // rows may be few and far apart
-  smooth.tell = false;          // each axis that is tried would have the same to tell
+  smooth.tell = false;          // each axis that is tried would log the same notes
   return smooth;
 }
 
-/// Throws InputError if views are missing: what a reconstruction may be told to do without, the axis is not found
-/// without.
+/// Throws InputError if views are missing: a reconstruction may accept that, the search for the axis does not.
 Redundancy whole_arc(const Geometry& geometry, const Grid& stack) {
   try {
     return redundancy_of(geometry, stack);
@@ -329,10 +328,10 @@ Redundancy whole_arc(const Geometry& geometry, const Grid& stack) {
   }
 }
 
-/// What is least with the right axis, over the cylinder of `radius`. Moving the axis of half a turn moves the phase of
-/// each line through the origin of Fourier space, and the power of the volume stays the same: there it is what lies
-/// below zero. Where a full turn measures every line twice, the two interfere, and the power is greatest with the right
-/// axis, while double contours need not lie below zero.
+/// Measure that is least with the right axis, over the cylinder of `radius`. Moving the axis of half a turn moves the
+/// phase of each line through the origin of Fourier space, and the power of the volume does not change: there the
+/// measure is the power below zero. Where a full turn measures every line twice, the two interfere, and the power is
+/// greatest with the right axis, while double contours need not be below zero.
 double blur(const Volume& volume, double radius, bool full_turn) {
   double negative = 0, power = 0;
   const Grid& grid = volume.grid;
@@ -359,7 +358,7 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
   FdkParameters smooth = smooth_filter();
   // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness; not at
-  // all of a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views tell
+  // all for a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views decide
   const bool wang = whole_arc(geometry, slices.rows).displaced();
   smooth.redundancy.displaced = wang && !geometry.parallel();
   const FftKernels kernels;  // of all shifts

@@ -1,4 +1,4 @@
-// Where the rotation axis falls on the detector, from the projections themselves.
+// Position of the rotation axis on the detector, from the projections themselves.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// Which axes are tried: that of the geometry moved along u by -range to range, mm.
+/// Axes to try: that of the geometry moved along u by -range to range, mm.
 struct AxisSearch {
   double centre = 0, range = 0;
 };
@@ -20,18 +20,18 @@ struct AxisEstimate {
   double shift = 0;     ///< mm along u from where the geometry has the axis
   bool at_end = false;  ///< the best of all is the first or the last that was tried: the range is too small
   double contrast = 0;  ///< worst over best score of what was tried
-  std::optional<double> uncertainty = std::nullopt;  ///< one standard deviation, mm, where the scatter tells it
+  std::optional<double> uncertainty = std::nullopt;  ///< one standard deviation, mm, where the scatter gives it
 
-  /// pixel: mm. Noise has contrast, too, so that goes only where nothing else tells.
+  /// pixel: mm. Noise has contrast, too, so contrast counts only where there is no uncertainty.
   bool certain(double pixel) const { return uncertainty ? *uncertainty <= 0.25 * pixel : contrast >= 1.05; }
 };
 
 /// The axis with which rays that are measured twice, from opposite sides, agree best: with gantry angle G and fan angle
-/// a, the ray (G, a) comes back as (G + 180 - 2 a, -a) (Kak & Slaney 1988, section 3.4.4). Minimises sum (p - q)^2 /
-/// sum (p^2 + q^2) over the pairs on rows across the axis, where the source's plane is seen; of a parallel beam on up
-/// to 16 rows. Between views and pixels it interpolates; a view without neighbours on both sides counts within one and
-/// a half median gaps. Of 16 opposed views and more, their scatter tells `uncertainty`. Throws InputError if no rays
-/// are measured twice, or as check_projections does.
+/// a, the ray (G, a) is measured again as (G + 180 - 2 a, -a) (Kak & Slaney 1988, section 3.4.4). Minimises sum (p -
+/// q)^2 / sum (p^2 + q^2) over the pairs on rows across the axis, where the source's plane is seen; for a parallel beam
+/// on up to 16 rows. Between views and pixels it interpolates; a view without neighbours on both sides counts within
+/// one and a half median gaps. With 16 opposed views and more, their scatter gives `uncertainty`. Throws InputError if
+/// no rays are measured twice, or as check_projections does.
 AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geometry, const AxisSearch& search);
 
 /// The axis with which the reconstruction is sharpest: of half a turn, what has the least below zero, as attenuation

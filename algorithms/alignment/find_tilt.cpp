@@ -101,12 +101,12 @@ struct Square {
     st += weight * other.st;
     tt += weight * other.tt;
   }
-  /// Of the turn, less `slope` of the shift.
+  /// Sum of the turn, less `slope` of the shift.
   double turn(double slope) const { return tt - 2 * slope * st + slope * slope * ss; }
 };
 
-/// What a block (rows of some views) says about the line: sums for the fit of (shift, turn). With the gradient of one
-/// image alone squared, noise would be taken for structure; that of the opposite image has other noise (instrumental
+/// Contribution of a block (rows of some views) to the fit of (shift, turn), as sums. With the gradient of one image
+/// alone squared, noise would be taken for structure; that of the opposite image has other noise (instrumental
 /// variables).
 struct Block {
   Square both, own;  ///< gradients of an image times those of the opposite one, and times its own
@@ -121,7 +121,8 @@ struct Fit {
 
 class TiltComparison {
  public:
-  /// mirror_y: of the row about which the rows lie, from the isocentre, mm; there a Line tells its shift.
+  /// mirror_y: height of the row about which the rows are symmetric, from the isocentre, mm; a Line has its shift
+  /// there.
   TiltComparison(const Geometry& geometry, BinnedImages& images, double mirror_y)
       : geometry_(geometry), images_(images), circle_(geometry), mirror_y_(mirror_y) {
     std::vector<std::size_t> half;  // of each pair one
@@ -148,7 +149,7 @@ class TiltComparison {
     const Block all = blocks(at, 1, 1).front();
     return all.power > 0 ? all.difference / all.power : HUGE_VAL;
   }
-  /// The line told at the isocentre.
+  /// The line with its shift at the isocentre.
   Line at_isocentre(const Line& line) const {
     return {line.shift - mirror_y_ * std::tan(geometry_.views.front().in_plane_angle * degree + line.turn), line.turn};
   }
@@ -254,7 +255,7 @@ struct RowRange {
   std::size_t first = 0, count = 0;
 };
 
-/// From the rows of that range. `reach`: from the axis to the detector's nearer side, mm.
+/// Estimates from the rows of that range. `reach`: from the axis to the detector's nearer side, mm.
 TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, double shift, double reach,
                           const RowRange& range) {
   const Grid& grid = projections.grid;

@@ -44,7 +44,7 @@ class CholeskyFactor {
   std::size_t count_;
 };
 
-/// Of a point in a disc that is seen under two angles.
+/// Correlation of a point in a disc that is seen under two angles.
 double wedge_correlation(double x) {
   return std::abs(x) < 1e-6 ? 1 : 2 * j1(x) / x;
 }

@@ -1,4 +1,4 @@
-// How likely an axis makes it that the two ends of half a turn go on into each other.
+// Likelihood of an axis by which the two ends of half a turn continue each other.
 #pragma once
 
 #include <complex>
@@ -8,9 +8,9 @@
 
 namespace halocline {
 
-/// The logarithm of the likelihood that the axis lies `shift` columns from the geometry's, but for a constant:
-/// sum over frequencies w of Re(terms exp(4 pi i w (shift - centre))). Rows are tapered about the axis at `centre`, as
-/// far as `half` to both sides, columns, which lie on the detector in every view. The model: axis_by_double_wedge().
+/// The logarithm of the likelihood that the axis is `shift` columns from the geometry's, but for a constant: sum over
+/// frequencies w of Re(terms exp(4 pi i w (shift - centre))). Rows are tapered about the axis at `centre`, as far as
+/// `half` to both sides, columns, which are on the detector in every view. The model: axis_by_double_wedge().
 class SeamLikelihood {
  public:
   /// rows: kept by the caller.
@@ -22,7 +22,7 @@ class SeamLikelihood {
     double slope = 0, curvature = 0, scatter = 0;
   };
   Shape shape(double shift) const;
-  /// How far it stands out of what terms without any order would add up to.
+  /// Excess over the sum that terms without any order would have.
   double order(double shift) const;
 
  private:
@@ -39,7 +39,7 @@ class SeamLikelihood {
   const SeamRows& rows_;
   double centre_, half_;
   std::size_t length_ = 1;
-  double independent_ = 1;  // share of the frequencies that tell something new
+  double independent_ = 1;  // share of the frequencies that are independent
   std::vector<std::vector<Complex>> lines_;
   std::vector<Complex> terms_;
 };

@@ -31,7 +31,7 @@ double arc_start(const Geometry& geometry) {
   return start;
 }
 
-/// Those nearest to where the first view and the mirrored last one meet.
+/// Views nearest to where the first view and the mirrored last one meet.
 std::vector<SeamView> seam_views(const Geometry& geometry, const Grid& grid) {
   const double start = arc_start(geometry);
   std::array<std::vector<SeamView>, 2> sides;

@@ -1,4 +1,4 @@
-// Half a turn of a parallel beam where its two ends meet: the last views, mirrored, go on into the first.
+// Half a turn of a parallel beam where its two ends meet: the last views, mirrored, continue into the first.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct SeamRows {
   static constexpr std::size_t views_a_side = 12;  ///< at the most
   static constexpr std::size_t views_for_rings = 360;
 
-  /// Of line integrals (u, v, view).
+  /// projections: line integrals (u, v, view).
   SeamRows(const Volume& projections, const Geometry& geometry);
 
   std::vector<SeamView> views;

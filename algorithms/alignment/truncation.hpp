@@ -1,4 +1,4 @@
-// Whether the object reaches over the detector's edge, in some views at the least.
+// Check whether the object reaches over the detector's edge in some views.
 #pragma once
 
 #include "algorithms/fdk/redundancy.hpp"
@@ -6,11 +6,11 @@
 
 namespace halocline {
 
-/// The fraction of views in which it does, of up to 90 that are spread evenly over line integrals (u, v, view): there
-/// the outermost hundredth of the columns on a side has, in the mean and less three standard deviations of its noise,
-/// more than a tenth of the view's greatest column and a fiftieth of the greatest of all; columns are means over rows.
-/// The short side of a displaced detector that is weighted (`redundancy`) is not looked at, as it lies within the
-/// object by design.
+/// Fraction of views in which the object does, among up to 90 that are spread evenly over line integrals (u, v, view):
+/// there the outermost hundredth of the columns on a side has, in the mean and less three standard deviations of its
+/// noise, more than a tenth of the view's greatest column and a fiftieth of the greatest of all; columns are means over
+/// rows. The short side of a displaced detector that is weighted (`redundancy`) is left out, as it is within the object
+/// by design.
 double truncated_views(const Volume& projections, const Redundancy& redundancy);
 
 }  // namespace halocline

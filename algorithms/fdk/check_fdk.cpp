@@ -20,7 +20,7 @@ namespace {
 using std::numbers::pi;
 constexpr double noticeable_elevation = 10;  // degrees
 
-/// That the geometry has by itself, or in the scan that its views are taken from.
+/// Number of a view in the geometry, or in the scan that its views are taken from.
 std::size_t number_of(std::size_t view, std::span<const std::size_t> numbers) {
   return numbers.empty() ? view : numbers[view];
 }
@@ -44,7 +44,7 @@ struct Interval {
   bool meets(double from, double to) const { return high > from && low < to; }
 };
 
-/// Whether some view's detector lies in the volume's shadow; the bounding box of the corners is generous.
+/// True if some view's detector is in the volume's shadow; the bounding box of the corners is generous.
 bool is_seen(const Geometry& geometry, const Grid& projections, const Grid& grid) {
   for (const View& view : geometry.views) {
     const Matrix34 m = index_to_detector(view, grid, projections);
@@ -66,14 +66,14 @@ bool is_seen(const Geometry& geometry, const Grid& projections, const Grid& grid
       v.include(row(1) / w);
     }
     if (behind == 8) continue;    // all of it behind the source
-    if (behind > 0) return true;  // the source lies within its bounds: too near to tell by corners
+    if (behind > 0) return true;  // the source is within its bounds: too near to decide by corners
     if (u.meets(-1, static_cast<double>(projections.size[0])) && v.meets(-1, static_cast<double>(projections.size[1])))
       return true;
   }
   return false;
 }
 
-/// Where the detector's ends lie in mm at the isocentre's depth, over all views.
+/// Extent of the detector in mm at the isocentre's depth, over all views.
 struct Reach {
   Interval across, along;
 };

@@ -73,7 +73,7 @@ FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector
 
 namespace {
 
-// Of counts that are calibrated for this stack; nullptr: nothing is replaced.
+// Values that replace counts, of a calibration for this stack; nullptr: nothing is replaced.
 const ReplacedValues* replaced_of(const FdkParameters& parameters, const Grid& stack) {
   const CountsCalibration* calibration = parameters.counts ? parameters.counts->calibration : nullptr;
   return calibration == nullptr || calibration->size != stack.size || calibration->replaced.empty()
@@ -136,7 +136,7 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
 
 namespace {
 
-// With the calibration's values in place of counts that were not measured.
+// The projections, with the calibration's values in place of counts that were not measured.
 const TypedVolume& mended(const TypedVolume& projections, const FdkParameters& parameters, TypedVolume& keeps) {
   const ReplacedValues* replaced = replaced_of(parameters, projections.grid);
   if (replaced == nullptr || replaced->are_in(projections)) return projections;

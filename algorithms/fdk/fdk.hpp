@@ -21,7 +21,7 @@ namespace halocline {
 /// The volume comes in 1/mm.
 class Fdk : public BackprojectionMethod {
  public:
-  /// devices: that are to run it; they decide how projections lie in memory.
+  /// devices: those that run it; they decide the layout of projections in memory.
   Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
       std::span<const DeviceModel> devices = {});
   Requirements requirements() const override;
@@ -46,21 +46,21 @@ FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
               const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// The same of projections in their own type, float32 or, for counts, uint16 (parameters.counts->stored is set here).
+/// Reconstructs projections in their own type, float32 or, for counts, uint16 (parameters.counts->stored is set here).
 RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
               const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// The same without a volume in host memory: the slices go to `output`, whose grid they lie on, as they are done;
+/// Reconstructs without a volume in host memory: finished slices go to `output`, whose grid they are on;
 /// RunResult::output stays empty.
 RunResult fdk_into(const TypedVolume& projections, const Geometry& geometry, VolumeSink& output,
                    const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// The same without projections in host memory: float32 values are read from `projections` as they are uploaded, for
-/// each slab those of its detector rows. `stack`: where they lie.
+/// Reconstructs without projections in host memory: float32 values are read from `projections` as they are uploaded,
+/// for each slab those of its detector rows. `stack`: their grid.
 RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geometry& geometry, VolumeSink& output,
                    const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// What fdk() would do.
+/// Plan of fdk().
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceModel>& models, const PlanOptions& options = {});
 

@@ -21,16 +21,16 @@ std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t len
   return parameters.variance ? squared_transfer(transfer) : transfer;
 }
 
-/// Whether the source moves along the rows, straight across the line to the axis.
+/// True if the source moves along the rows, straight across the line to the axis.
 bool is_upright(const View& view) {
   const SourceOrbit orbit = source_orbit(view);
   const double length = view.parallel() ? 1 : view.sid;
   return orbit.tangent == std::array<double, 3>{length, 0, 0};
 }
 
-/// Of a pixel with the next three along u and along v, once the filter and an interpolation at any fraction f, all
-/// equally frequent, have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 - cos w), 2/3 +
-/// cos(w)/3 in the mean.
+/// Correlations of a pixel with the next three along u and along v, once the filter and an interpolation at any
+/// fraction f, all equally frequent, have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 -
+/// cos w), 2/3 + cos(w)/3 in the mean.
 std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameters& parameters, std::size_t length) {
   const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
   double products[3] = {0, 0, 0}, power = 0;

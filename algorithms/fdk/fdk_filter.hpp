@@ -1,4 +1,4 @@
-// From projections as they are measured to filtered rows: the first half of filtered back-projection.
+// Filtered rows from projections as they are measured: the first half of filtered back-projection.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace halocline {
 
-/// The weights and the ramp filter of FDK: from "raw" (projections, input) to "spectrum", whose pairs of real rows are
-/// then filtered (cl/fdk.cl). What back-projects takes them from there.
+/// Weights and ramp filter of FDK: from "raw" (projections, input) to "spectrum", whose pairs of real rows are then
+/// filtered (cl/fdk.cl) and read by the back-projection.
 class FdkFilter {
  public:
   /// before: the filter of views that came earlier (filtered_rows()).
   FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
             const FdkFilter* before = nullptr);
-  /// From now on view n is order[n] of the geometry.
+  /// Changes the order: view n is order[n] of the geometry from now on.
   void take_in_order(const std::vector<int>& order);
   const FilteredRows& rows() const { return rows_; }
   const Redundancy& redundancy() const { return redundancy_; }
-  /// Whether arrays that the other declared serve this one, and its rows stand in the same columns.
+  /// True if arrays that the other declared fit this one, and its rows are in the same columns.
   bool fits(const FdkFilter& other) const;
   /// Adds arrays and kernels.
   void declare(Requirements& requirements) const;
-  /// Whether the rows that are filtered lie between those that are measured.
+  /// True if filtered rows are between measured ones.
   bool resampled() const { return cylinder_ || rows_.upright.has_value(); }
   /// The measured rows that these rows need.
   Range rows_read(Range rows) const;

@@ -1,4 +1,4 @@
-// What filtered back-projection takes.
+// Parameters of filtered back-projection.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ struct FdkParameters {
   bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
   bool half_texels = false;             ///< there, of projections in half precision: faster, see VoxelDriven::Options
   RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
-  /// Rows that the detector cuts off go on by this fraction of their length, in [0, 1], before they are filtered, with
-  /// the slope that they have and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
+  /// Fraction of their length, in [0, 1], by which rows that the detector cuts off are continued before they are
+  /// filtered, with their slope and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
   double pad = 0;
-  /// If set, the projections are a detector's counts, which become line integrals as they are read. A plan needs no
-  /// calibration.
+  /// Calibration of the projections if they are a detector's counts, which become line integrals as they are read. A
+  /// plan needs no calibration.
   struct Counts {
     const CountsCalibration* calibration = nullptr;
     Component stored = Component::float32;  ///< or uint16, which takes half the time on the bus
@@ -33,8 +33,8 @@ struct FdkParameters {
     double photons = 1e5;
     double electronic = 0;
   };
-  /// If set, the result is not the attenuation but the variance of each voxel, in 1/mm^2, for projections with this
-  /// noise, independent from pixel to pixel.
+  /// Noise of the projections, independent from pixel to pixel. If set, the result is not the attenuation but the
+  /// variance of each voxel, in 1/mm^2.
   std::optional<Noise> variance = std::nullopt;
   /// Warn of what check_fdk() and check_fdk_views() return, but for a variance; false where the caller has, or
   /// reconstructs again and again.

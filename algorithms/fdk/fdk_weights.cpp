@@ -12,7 +12,7 @@ double parallel_factor(const View& view) {
   return (tangent[0] * tangent[0] + tangent[1] * tangent[1]) / std::abs(tangent[0]);
 }
 
-/// What fdk_general.cl adds to the weights of a view if UPRIGHT.
+/// Adds to the weights of a view what fdk_general.cl reads if UPRIGHT.
 void add_map(std::vector<float>& weights, const UprightRows::Map& map, const View& measured, const Grid& raw) {
   for (const double value : map.to_measured) weights.push_back(static_cast<float>(value));
   for (const double value : map.ends) weights.push_back(static_cast<float>(value));

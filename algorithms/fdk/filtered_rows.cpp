@@ -45,7 +45,7 @@ std::array<std::size_t, 2> lacking_columns(const Redundancy& redundancy, const G
   return {redundancy.limit > 0 ? count : 0, redundancy.limit > 0 ? 0 : count};
 }
 
-/// Whether rays are seen twice in so few columns that these have to be symmetric about the axis.
+/// True if rays are seen twice in so few columns that these have to be symmetric about the axis.
 bool is_narrow(const Redundancy& redundancy, const Geometry& geometry, const Grid& projections) {
   if (redundancy.kind != Redundancy::Kind::wang) return false;
   const View& view = geometry.views.front();
@@ -53,7 +53,7 @@ bool is_narrow(const Redundancy& redundancy, const Geometry& geometry, const Gri
   return std::tan(std::abs(redundancy.limit)) * sdd < narrow_overlap * projections.spacing[0];
 }
 
-/// Where weights that fall to 0 on the short side do so: in the first column that is not measured.
+/// Column where weights that fall to 0 on the short side reach it: the first that is not measured.
 double limit_of(const UprightRows& upright, double limit) {
   const View& view = upright.geometry.views.front();
   const double both = measured_on_both_sides(upright, limit > 0), pitch = upright.detector.spacing[0];

@@ -1,4 +1,4 @@
-// The detector that filtered back-projection filters on: where its rows lie and how long their transform is.
+// Detector that filtered back-projection filters on: the places of its rows and the length of their transform.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Rays seen twice in fewer columns than these on either side of the axis are weighed in columns that lie symmetric
+/// Number of columns on either side of the axis below which rays seen twice are weighed in columns that are symmetric
 /// about it. Rays from opposite sides that fall between each other's columns share their weight only up to the error of
 /// interpolation between columns, which grows with the third power of how steep the weights are, and near the axis with
 /// the line integral over the attenuation of a voxel.
@@ -21,12 +21,12 @@ struct FilteredRows {
   std::optional<UprightRows> upright;  ///< if rows are not across the axis
   Geometry geometry;                   ///< of the views on that detector
   Grid measured;                       ///< the stack on it
-  Grid padded;                         ///< the same with the columns that a displaced detector lacks
+  Grid padded;                         ///< detector with the columns that a displaced detector lacks
   std::size_t before = 0;              ///< of these, how many come before the measured ones
-  std::size_t low_extent = 0;          ///< columns that a truncated row goes on by, on either side
+  std::size_t low_extent = 0;          ///< columns by which a truncated row is continued, on either side
   std::size_t high_extent = 0;
   std::size_t length = 0;  ///< of the Fourier transform
-  bool symmetric = false;  ///< columns lie in pairs as far from the axis on either side (narrow_overlap)
+  bool symmetric = false;  ///< columns are in pairs equally far from the axis on either side (narrow_overlap)
   double limit = 0;        ///< Redundancy::limit, of these columns
 };
 /// earlier: the rows of views that came before, whose upright detector is kept if it is large enough.

@@ -11,8 +11,7 @@ namespace halocline {
 
 namespace {
 
-// Views that stand at one angle, or opposite: the order of every other such group is turned round. Whether there are
-// any.
+// Reverses the order of every second group of views that stand at one angle, or opposite. True if there are any.
 bool alternate_sides(std::vector<std::size_t>& round, const std::vector<double>& betas) {
   bool any = false, odd = false;
   for (auto begin = round.begin(); begin != round.end(); odd = !odd) {
@@ -37,7 +36,7 @@ std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
   };
   const auto betas = angular_coverage(geometry, true).betas;
   sort_by(betas);
-  // Of a parallel beam's whole turn both halves are one, too, as a displaced detector needs it.
+  // For a whole turn of a parallel beam both halves are whole turns, too, as a displaced detector needs it.
   if (const auto turn = angular_coverage(geometry, true, true); geometry.parallel() && turn.full_circle)
     if (!alternate_sides(round, betas)) sort_by(turn.betas);
   std::array<HalfScan, 2> halves;

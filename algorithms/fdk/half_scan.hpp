@@ -1,5 +1,5 @@
-// A scan split in two: every other view. Reconstructed alone, each half shows the same object with noise of its own,
-// which tells the noise of the whole and how strongly to denoise it.
+// A scan split in two: every other view. Reconstructed alone, each half shows the same object with independent noise.
+// The difference gives the noise of the whole and the right strength of denoising.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct HalfScan {
   Geometry geometry;
 };
 
-/// The odd (1st, 3rd, ...) and the even views as they lie on the circle, whatever the order of acquisition; views at
+/// The odd (1st, 3rd, ...) and the even views in the order on the circle, whatever the order of acquisition; views at
 /// the same angle, and for a parallel beam opposite ones, follow each other; where a parallel beam goes all round, so
 /// do both halves, as a displaced detector needs it. Throws InputError if there are fewer than two views, or as
 /// angular_coverage() does.

@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// What the ramp is multiplied with on the frequencies w in [0, pi] (per sample): 1, sin(w/2)/(w/2), cos(w/2),
-/// 0.54 + 0.46 cos w, (1 + cos w)/2.
+/// Factor of the ramp at the frequencies w in [0, pi] (per sample): 1, sin(w/2)/(w/2), cos(w/2), 0.54 + 0.46 cos w, (1
+/// + cos w)/2.
 enum class Window { ram_lak, shepp_logan, cosine, hamming, hann };
 
 /// The names on the command line, in the order of Window: ram-lak, shepp-logan, cosine, hamming, hann.

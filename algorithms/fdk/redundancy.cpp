@@ -59,7 +59,7 @@ struct Fan {
   std::size_t missing_view = 0;                       // the first that misses it
   std::size_t little_left = 0, little_right = 0;      // views displaced by a pixel or more
 
-  /// Not only swaying: all views see less than half of what some see.
+  /// True if the detector does not just sway: all views see less than half of what some see.
   bool to_both_sides() const { return left > 0 && right > 0 && narrowest.width() < 0.5 * widest.width(); }
   bool displaced() const { return to_both_sides() || narrowest.displaced(); }
   bool displaced_by_little(std::size_t views) const {
@@ -84,7 +84,7 @@ Fan fan_of(const Geometry& geometry, const Grid& projections) {
   return fan;
 }
 
-// At the isocentre's depth, to the outer edges of the pixels; for messages.
+// Extent at the isocentre's depth, to the outer edges of the pixels; for messages.
 std::string span(const Geometry& geometry, const Grid& projections, const Ends& ends) {
   const View& view = geometry.views.front();
   const double edge = 0.5 * projections.spacing[0] / detector_distance(view), sid = source_distance(view);
@@ -133,7 +133,7 @@ double arc_of(const Fan& fan) {
   return pi + 2 * std::atan(fan.widest.farthest);
 }
 
-/// What all weights of a ray through the axis add up to, of 2 pi (cl/fdk_general.cl, gamma = 0).
+/// Sum of all weights of a ray through the axis, relative to 2 pi (cl/fdk_general.cl, gamma = 0).
 double parker_sum(const AngularCoverage& coverage, const Redundancy& parker) {
   double sum = 0;
   for (std::size_t n = 0; n < coverage.gaps.size(); ++n) {
@@ -279,7 +279,7 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
   }
   const std::size_t views = geometry.views.size();
   if (geometry.parallel()) {
-    // Half a turn sees all rays once, of the middle: a displaced detector then misses what lies farther.
+    // Half a turn sees all rays through the middle once: a displaced detector then misses those that are farther out.
     if (options.displaced && angular_coverage(geometry, true, true).full_circle) {
       const Fan fan = fan_of(geometry, projections);
       const bool displaced = options.force_displaced || fan.displaced();

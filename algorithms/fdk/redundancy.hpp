@@ -22,16 +22,16 @@ constexpr double largest_row_slant = 30;
 /// "turn the images ..., or " where that helps; empty otherwise.
 const char* turn_or(double row_slant);
 
-/// How fast the weights rise beside a gap, radians; FDK_GAP_RISE of cl/fdk_general.clh.
+/// Angle, radians, over which weights rise beside a gap; FDK_GAP_RISE of cl/fdk_general.clh.
 constexpr double gap_rise = 0.35;
 
-/// That neighbours stand for views which are missing, if a gap within the scan is far wider than most.
+/// Note that neighbours stand for missing views, if a gap within the scan is far wider than most.
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage);
 
 struct RedundancyOptions {
   bool displaced = true;              ///< weigh a displaced detector
   bool force_displaced = false;       ///< however little it is displaced, and to whichever side
-  bool allow_incomplete_arc = false;  ///< go on, and say so, where views are missing
+  bool allow_incomplete_arc = false;  ///< continue, with a warning, where views are missing
 };
 
 /// The two weights of a ray add up to 2 (Parker 1982, eq. 12, times 2; Wang 2002, eq. 5; cl/fdk_general.cl evaluates
@@ -43,9 +43,9 @@ struct Redundancy {
   /// parker: delta, half of what the arc has beyond pi. wang: the fan angle up to which rays are measured twice, with
   /// the sign of the detector's long side. Radians.
   double limit = 0;
-  /// Of all weights: more than 1 where the arc is too short and allowed. Then a uniform disc about the axis keeps its
-  /// mean: its filtered projections are constant within it, and the angle under which its points see an arc of the
-  /// source's circle is in the mean that of the centre (less pi/2 at most, a harmonic function).
+  /// Factor of all weights: more than 1 where the arc is too short and allowed. Then a uniform disc about the axis
+  /// keeps its mean: its filtered projections are constant within it, and the angle under which its points see an arc
+  /// of the source's circle is in the mean that of the centre (less pi/2 at most, a harmonic function).
   double factor = 1;
   std::vector<double> betas;  ///< parker, gaps: a view, from the arc's start; radians
   /// wang, of a detector displaced by little: the share of `limit` up to which weights are 1, else 0. Rays near the
@@ -58,7 +58,7 @@ struct Redundancy {
   std::size_t columns_before = 0, columns_after = 0;
   std::vector<std::string> notes;  ///< what is worth telling
 
-  /// By so much that the volume is that of its long side.
+  /// True if the detector is displaced by so much that the volume is that of its long side.
   bool displaced() const { return kind == Kind::wang && !slight; }
 };
 
@@ -66,10 +66,10 @@ struct Redundancy {
 /// on both sides (parallel beam: pi).
 double short_scan_arc(const Geometry& geometry, const Grid& projections);
 
-/// Whether the views cover less than `needed`, but for rounding.
+/// True if the views cover less than `needed`, but for rounding.
 bool arc_is_short(const AngularCoverage& coverage, double needed);
 
-/// Of a detector's point (u, v) in mm as ray_slopes(), a parallel beam's from parallel_source.
+/// Slopes of a detector's point (u, v) in mm as ray_slopes(), for a parallel beam from parallel_source.
 std::array<double, 2> fan_slopes(const View& view, double radius, double u, double v);
 
 /// The angles that views stand for: angular_coverage(), of a whole turn for Wang's weights.

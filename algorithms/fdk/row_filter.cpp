@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-// Of the stages, from the one with the longest stride on.
+// Radices of the stages, from the one with the longest stride on.
 std::vector<std::size_t> radices_of(std::size_t length) {
   std::vector<std::size_t> radices;
   for (std::size_t left = length; left > 1;) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t trial_rows = 3, trial_views = 12,
                       trial_batch = 2;  // an odd number of rows: the last has no partner
 
-// With so many views all round half a circle, and pixels of this width, the filter scales by 1.
+// Pixel width with which the filter scales by 1, with so many views all round half a circle.
 constexpr double trial_pixel = std::numbers::pi / trial_views;
 
 Grid stack_of(std::size_t columns) {

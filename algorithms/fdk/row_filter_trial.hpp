@@ -1,4 +1,4 @@
-// What FDK's row filter makes of a few rows on a device, beside the same as sums in float64.
+// Comparison of FDK's row filter on a device with sums in float64, on a few rows.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ float coordinate(double value) {
   return static_cast<float>(std::abs(value - nearest) < 1e-9 ? nearest : value);
 }
 
-// What slices.cl calls a plane.
+// Plane in the form that slices.cl reads.
 std::array<float, 12> plane_of(const Grid& slice, const Grid& volume) {
   const auto index = [&](double i, double j) {
     const auto world = slice.world(i, j, 0);
@@ -55,7 +55,7 @@ Grid with_views(Grid stack, std::size_t views) {
   return stack;
 }
 
-// Of images as wide and high as the detector and as many as there are views, or quads.
+// Requirements with images as wide and high as the detector and as many as there are views, or quads.
 Requirements requirements_of(const FdkFilter& filter, const FdkParameters& parameters, std::size_t most_pixels) {
   const auto [columns, rows, views] = filter.rows().padded.size;
   Requirements requirements;
@@ -132,7 +132,7 @@ void require_circle(const Geometry& window, const FdkParameters& parameters, con
 
 namespace {
 
-// The same with counts' calibration kept here.
+// The parameters with a copy of counts' calibration that is kept here.
 FdkParameters with_calibration(FdkParameters parameters, const CountsCalibration& kept) {
   if (parameters.counts) parameters.counts = FdkParameters::Counts{&kept, Component::float32};
   return parameters;
@@ -202,7 +202,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
     correlation_ = static_cast<float>(
         neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, filter_.rows().length)));
   DeviceModel model = device_models({device}).front();
-  model.memory -= std::min(model.memory, device.ledger().in_use());  // others' windows stay where they are
+  model.memory -= std::min(model.memory, device.ledger().in_use());  // others' windows remain in memory
   const Plan plan = plan_of(filter_, parameters, most_pixels, model);
   batch_ = plan.batch;
   slab_ = std::make_unique<DeviceSlab>(device, plan, 0);
@@ -380,7 +380,7 @@ std::vector<std::string> check_windows(const Geometry& geometry, const Grid& pro
                                        const std::string& projections_name, const std::string& geometry_name) {
   check_slice_parameters(parameters);
   if (windows.empty()) return {};
-  // Of all windows at once: a view that is wrong may be in none but the last, and it has its number in the scan.
+  // Checks all windows at once: a wrong view may be in none but the last, and it has its number in the scan.
   std::vector<std::string> notes = check_fdk_views(views_of(geometry, {0, windows.back().end}), volume, geometry_name);
   for (const Range& each : windows) {
     const Geometry window = views_of(geometry, each);

@@ -1,5 +1,5 @@
 // Quasi-3D reconstruction (Buurlage, Kohr, Palenstijn & Batenburg 2018): any slices, from filtered projections that
-// stay on the device and are renewed as a scan goes on.
+// remain on the device and are renewed while a scan is recorded.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace halocline {
 
-/// A window of the last N views of a scan. They are uploaded and filtered once, and serve every slice: bitwise
-/// identical to the volume that fdk() makes of the window's projections, where a slice lies on a plane of its voxels
+/// A window of the last N views of a scan. They are uploaded and filtered once, and used for every slice: bitwise
+/// identical to the volume that fdk() computes from the window's projections, where a slice is on a plane of its voxels
 /// (exact interpolation).
 class Slices {
  public:
@@ -27,16 +27,16 @@ class Slices {
   Slices(const Slices&) = delete;
   Slices& operator=(const Slices&) = delete;
 
-  /// As many of the oldest views make place for new ones, at most N, in the order of the scan. Full circles only
-  /// (parallel beam: half circles): weights of a short scan belong to the place that a view has in its window. Throws
-  /// InputError if the new window is none, or if the stacks differ but in the number of views. beams: of counts, those
-  /// of the new views (CountsCalibration).
+  /// Adds views, at most N, in the order of the scan, in place of as many of the oldest. Full circles only (parallel
+  /// beam: half circles): weights of a short scan belong to the place that a view has in its window. Throws InputError
+  /// if the new window is none, or if the stacks differ but in the number of views. beams: for counts, those of the new
+  /// views (CountsCalibration).
   void add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams = {});
 
   /// One slice a grid, of one layer each, in 1/mm, or the variance, 1/mm^2. Throws InputError for more pixels than
   /// there is room for, or more than most_slices.
   std::vector<Volume> reconstruct(std::span<const Grid> slices);
-  /// The same, only enqueued: what a benchmark measures.
+  /// Enqueues the slices without waiting, for benchmarks.
   void enqueue(std::span<const Grid> slices);
 
   /// The window, from the oldest view on.
@@ -69,7 +69,7 @@ class Slices {
   std::unique_ptr<DeviceSlab> slab_;
 };
 
-/// What the first window needs. Throws InputError as Slices() does for the scan, and PlanError.
+/// Plan of the first window. Throws InputError as Slices() does for the scan, and PlanError.
 Plan plan_slices(const Geometry& geometry, const Grid& projections, const Grid& volume, const FdkParameters& parameters,
                  std::size_t most_pixels, const DeviceModel& model);
 

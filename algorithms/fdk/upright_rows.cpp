@@ -36,7 +36,7 @@ double position(const Grid& grid, int axis, double index) {
   return grid.origin[axis] + grid.direction[4 * axis] * grid.spacing[axis] * index;
 }
 
-/// What drifts over the detector's width, in rows.
+/// Drift of a row over the detector's width, in rows.
 double drift(const View& view, const Grid& projections) {
   const auto way = source_orbit(view).tangent;
   return std::abs(way[1] / way[0]) * static_cast<double>(projections.size[0] - 1) * projections.spacing[0] /
@@ -57,7 +57,7 @@ View turned_upright(const View& view) {
   return out;
 }
 
-/// Where a ray meets the upright detector: x' and y' of its view in mm, at the distance SDD.
+/// Point where a ray meets the upright detector: x' and y' of its view in mm, at the distance SDD.
 class Footprint {
  public:
   Footprint(const View& view, double radius, const View& upright)
@@ -90,7 +90,7 @@ void for_outline(const Geometry& geometry, const Grid& projections, Visit&& visi
       visit(position(projections, 0, static_cast<double>(column)), position(projections, 1, row));
 }
 
-/// Places the upright detector so that the measured one's centre stays in its centre, as large as it was.
+/// Places the upright detector with its centre on that of the measured one, and the same size.
 View placed(const View& view, const Geometry& geometry, const Grid& projections) {
   View out = turned_upright(view);
   const Footprint footprint(view, geometry.radius_cylindrical_detector, out);
@@ -262,7 +262,7 @@ std::array<double, 2> depths(const View& view, double radius, const Grid& projec
   return {least, 1};
 }
 
-/// What a row of the plane needs in one view.
+/// Measured rows that a row of the plane needs in one view.
 class RowsMet {
  public:
   RowsMet(const View& view, double radius, const Grid& projections, const UprightRows::Map* map)
@@ -272,8 +272,8 @@ class RowsMet {
         map_(map),
         depths_(depths(view, radius, projections)) {}
 
-  /// Calls visit(row) for measured rows, with fractions, between which lie those that the plane's row meets. A row is
-  /// straight on a flat detector, and so its ends tell; a cylinder's rows are nearer than the plane by its depths.
+  /// Calls visit(row) for measured rows, with fractions, which bound those that the plane's row meets. A row is
+  /// straight on a flat detector, so its ends suffice; a cylinder's rows are nearer than the plane by its depths.
   template <class Visit>
   void operator()(const Grid& plane, double row, Visit&& visit) const {
     for (const double column : {0.0, 2 * middle(plane, 0)}) {

@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Of a work-group of backproject_tile.cl.
+/// Shape of a work-group of backproject_tile.cl.
 struct LocalTile {
   int width = 0, height = 0;  ///< voxels of a slice, a work-item each; a multiple of eight
   int slices = 0;             ///< of a work-item
@@ -21,13 +21,13 @@ struct LocalTile {
   std::string text() const;     ///< "16 x 16 x 32, 40 KiB"
 };
 
-/// Those worth a trial.
+/// Tiles that are worth a trial.
 std::span<const LocalTile> local_tiles();
 
-/// Whether the device has room for it. CPUs do: but barriers are slow there, and nothing takes it for them.
+/// True if the device has room for the tile. CPUs have, but barriers are slow there, so none is chosen for them.
 bool takes_tile(const DeviceInfo& device, const LocalTile& tile);
 
-/// What tuning keeps of exact back-projection in Tuning::choices, and there the values for no tile.
+/// Key of exact back-projection in Tuning::choices, and the values that mean no tile.
 inline constexpr const char* exact_form_choice = "exact back-projection";
 inline constexpr const char* quads_form = "quads";
 inline constexpr const char* images_form = "images";

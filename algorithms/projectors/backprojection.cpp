@@ -179,7 +179,7 @@ void VoxelDriven::declare(Requirements& requirements) const {
                                                           : std::pair{"texture", 4.5};
   requirements.cost.name = std::string("voxel ") + form;
   requirements.cost.bytes = bytes;
-  // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
+  // Texture units scale coordinates by the image's size before they round them, so bits are the same in all slabs
   // because every slab's image has room for the whole detector; of its rows only those that the slab needs are written.
   requirements.detector_rows = detector_rows_;
 }

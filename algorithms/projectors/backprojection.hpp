@@ -23,7 +23,7 @@ struct BackprojectionParameters {
   bool half_texels = false;  ///< there, of projections in half precision: faster, see VoxelDriven::Options
 };
 
-/// How projections reach the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
+/// Path of projections to the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
 /// interpolation, "texture". Used by every BackprojectionMethod.
 class VoxelDriven {
  public:
@@ -33,7 +33,7 @@ class VoxelDriven {
     bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance
-    /// What the devices take. The first changes no bit; the next two none but by the rounding of coordinates.
+    /// Capabilities of the devices. The first changes no bit; the next two none beyond the rounding of coordinates.
     bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
     bool texel_pairs = false;  ///< they have textures of two float32 channels, for views that share texels
     /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
@@ -56,7 +56,7 @@ class VoxelDriven {
   /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
   const std::string& layout_options() const { return layout_options_; }
   std::array<std::size_t, 3> filtered_items(const Slab& slab, Range views) const;
-  /// After "filtered" was written: to where accumulate() reads it.
+  /// Copies "filtered", once it is written, to where accumulate() reads it.
   void filtered(Slab& slab, Range views) const;
   void accumulate(Slab& slab, Range views, Range slices) const;
 
@@ -81,7 +81,7 @@ class VoxelDriven {
 /// device_models(), without the forms that one of the devices computes wrongly.
 std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices);
 
-/// What all the devices take, for VoxelDriven::Options.
+/// Sets VoxelDriven::Options that all the devices can take.
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices);
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
@@ -112,12 +112,12 @@ class Backprojection : public BackprojectionMethod {
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options = {});
-/// The same from and to wherever the voxels lie; RunResult::output stays empty. Values are not looked at.
+/// Back-projects from and to wherever the voxels are stored; RunResult::output stays empty. Values are not examined.
 RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
                            const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                            const RunOptions& options = {});
 
-/// What that would do.
+/// Plan of backproject().
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<DeviceModel>& models,
                       const PlanOptions& options = {});

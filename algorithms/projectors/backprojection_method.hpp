@@ -21,7 +21,7 @@ class BackprojectionMethod {
   virtual std::vector<int> order() const { return {}; }
   /// Rows of the projections that "raw" holds of a slab's detector rows (Step::rows_read).
   virtual Range rows_read(Range rows) const { return rows; }
-  /// "raw" -> "filtered" for `views` (global numbers; the first lies first in the arrays) and the slab's rows.
+  /// "raw" -> "filtered" for `views` (global numbers; the first is first in the arrays) and the slab's rows.
   virtual void filter(Slab& slab, Range views) const = 0;
   /// Adds `views` to `slices` of the slab in their order, voxel by voxel, starting from the stored value.
   virtual void accumulate(Slab& slab, Range views, Range slices) const = 0;
@@ -29,7 +29,7 @@ class BackprojectionMethod {
 
 /// One step over voxel sums, from "raw" to "volume".
 Program program_of(std::shared_ptr<const BackprojectionMethod> method);
-/// Of a method that outlives it.
+/// Program of a method that outlives it.
 Program program_of(const BackprojectionMethod& method);
 
 }  // namespace halocline

@@ -1,6 +1,6 @@
-// How far float32 puts what voxel-driven back-projection reads of a view from where it is. With 4096^3 voxels and
-// 4096^2 pixels, displaced and tilted, that is 0.0012 pixels at most and cannot be more than 0.0034: less than a step
-// of a texture unit's 8-bit fractions (0.0039).
+// Error that float32 causes in the detector coordinates of voxel-driven back-projection. With 4096^3 voxels and 4096^2
+// pixels, displaced and tilted, it is 0.0012 pixels at most and cannot be more than 0.0034: less than a step of a
+// texture unit's 8-bit fractions (0.0039).
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Of one coordinate (u or v), in pixels.
+/// Error of one coordinate (u or v), in pixels.
 struct CoordinateError {
   double error = 0;  ///< of the operations of cl/backproject.cl in float32, against double
   double bound = 0;  ///< on it, whatever the last bits are: see the source

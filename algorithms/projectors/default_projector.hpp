@@ -1,4 +1,4 @@
-// Which projector to take where nobody chose one, by how far rays are apart in the volume.
+// Default projector, by how far rays are apart in the volume.
 #pragma once
 
 #include <array>

@@ -76,7 +76,7 @@ PixelRays pixel_rays(const ViewRays& rays, const ExactScan& scan, Projector proj
   return result;
 }
 
-// Where plane `m` across the axis is met along the two other axes, and how wide the pixel is there (1 but for
+// Point where a ray meets plane `m` across the axis, on the two other axes, and the width of the pixel there (1 but for
 // distance-driven).
 struct OnPlane {
   std::array<double, 2> at, width;
@@ -147,7 +147,7 @@ double weight_of(const PixelRays& rays, const Grid& volume, Projector projector,
   return weight;
 }
 
-// How far along each axis the centres of voxels may lie from the rays near to these that meet them.
+// Largest distance along each axis from the centres of voxels to the rays near to these that meet them.
 Vector3 reach_of(PixelRays rays, Projector projector, const Vector3& at) {
   Vector3 reach{1, 1, 1};
   const double main = std::abs(rays.centre.step[rays.axis]);

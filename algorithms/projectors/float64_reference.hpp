@@ -27,7 +27,7 @@ struct ExactScan {
 /// The detector has more than one row.
 double exact_backprojection(const ExactScan& scan, const std::array<double, 3>& point, const ValueAt& value);
 
-/// The same of rows that are weighted and filtered for FDK (Fdk, Ram-Lak): upright views of a full circle.
+/// Exact value after FDK's weights and filter (Ram-Lak): upright views of a full circle.
 double exact_fdk(const ExactScan& scan, const std::array<double, 3>& point, const ValueAt& value);
 
 /// A sum of voxels along a ray, or of rays through a voxel, and how many took part with a weight.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr AdjointBrick bricks[] = {{4, 4, 32, 4}, {8, 4, 32, 4}, {8, 4, 32, 2}, {8, 8, 32, 2}};
 
-// Where bricks[0] was measured to be faster than stacks (benchmarks/results/nvidia-h200.md).
+// True on devices where bricks[0] was measured to be faster than stacks (benchmarks/results/nvidia-h200.md).
 bool bricks_were_faster(const DeviceModel& device) {
   return is_hopper(device.platform, device.name);
 }

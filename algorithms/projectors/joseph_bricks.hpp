@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-/// What a work-group of joseph_bricks.cl holds. It changes no bit.
+/// Contents of a work-group of joseph_bricks.cl. The shape changes no bit.
 struct AdjointBrick {
   int x = 0, y = 0;  ///< voxels of a slice; two to eight
   int items = 0;     ///< work-items, which have neighbouring slices; a multiple of four
@@ -18,21 +18,21 @@ struct AdjointBrick {
 
   bool operator==(const AdjointBrick&) const = default;
   int slices() const { return items * layers; }
-  /// Of a group: its sums, and the crossings that it lists.
+  /// Local memory of a group: its sums, and the crossings that it lists.
   std::size_t local_bytes() const;
   std::string options() const;  ///< of the kernel
   std::string text() const;     ///< "8x4x128"
-  /// With as few layers as `slices` need: thin slabs would leave the others idle.
+  /// The brick with as few layers as `slices` need: thin slabs would leave the others idle.
   AdjointBrick for_slices(std::size_t slices) const;
 };
 
-/// Those worth a trial.
+/// Bricks that are worth a trial.
 std::span<const AdjointBrick> adjoint_bricks();
 
-/// Whether its numbers hold a detector of so many pixels: of rows in float32, of a view's pixels in an int.
+/// True if the kernel's numbers hold a detector of so many pixels: rows in float32, a view's pixels in an int.
 bool bricks_take(std::size_t columns, std::size_t rows);
 
-/// Whether the device has room for it.
+/// True if the device has room for the brick.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
 
 /// The one that was measured to be faster than joseph_stacks.cl on all of the devices; null: none.

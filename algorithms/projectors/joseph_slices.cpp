@@ -74,7 +74,7 @@ int views_of_batch(const Grid& projections, int least) {
 
 bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
                           const Grid& projections) {
-  constexpr std::size_t fewest = 8;  // slices and rows: with fewer, most of what is read together serves nothing
+  constexpr std::size_t fewest = 8;  // slices and rows: with fewer, most of what is read together is not used
   const auto faster = [](const DeviceModel& device) {
     if (device.cpu) return false;
     const auto tuned = device.choices.find(slice_form_choice);

@@ -1,4 +1,4 @@
-// Scans whose rays lie within slices of the volume: a parallel beam across k, or a fan beam of one row. Joseph's
+// Scans whose rays run within slices of the volume: a parallel beam across k, or a fan beam of one row. Joseph's
 // projector and its adjoint have forms for them in which slices are innermost (cl/joseph_slices.cl,
 // cl/joseph_slices_adjoint.cl).
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace halocline {
 
-/// How detector rows lie on slices. aligned: row row_of_0 + row_step * k lies on slice k, in every view and to the last
-/// bit; row_step is 1 or -1. Otherwise rows lie anywhere.
+/// Position of detector rows relative to slices. aligned: row row_of_0 + row_step * k is on slice k, in every view and
+/// to the last bit; row_step is 1 or -1. Otherwise rows are anywhere.
 struct SliceRows {
   bool aligned = false;
   std::int32_t row_of_0 = 0, row_step = 1;
@@ -39,13 +39,13 @@ constexpr std::size_t padded_places(std::size_t places) {
 /// Views of a batch, memory allowing: `least`, or what it takes to occupy a large GPU.
 int views_of_batch(const Grid& projections, int least);
 
-/// What tuning keeps of these forms in Tuning::choices, and its value where slices innermost are faster.
+/// Key of these forms in Tuning::choices, and its value where slices innermost are faster.
 inline constexpr const char* slice_form_choice = "projection within slices";
 inline constexpr const char* innermost_form = "slices innermost";
 inline constexpr const char* rays_form = "ray by ray";
 
-/// Whether project(), backproject() and solvers take these forms for Joseph's projector: where slice_rows() allows, on
-/// GPUs that were measured to be faster with them, for enough slices. It changes no bit.
+/// True if project(), backproject() and solvers take these forms for Joseph's projector: where slice_rows() allows, on
+/// GPUs that were measured to be faster with them, for enough slices. The choice changes no bit.
 bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
                           const Grid& projections);
 

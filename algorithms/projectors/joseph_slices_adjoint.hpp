@@ -1,4 +1,4 @@
-// Joseph's adjoint with slices innermost, for scans whose rays lie within slices and whose rows lie on slices.
+// Joseph's adjoint with slices innermost, for scans whose rays run within slices and whose rows are on slices.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace halocline {
 /// cl/joseph_slices_adjoint.cl: bitwise what RayBackprojection computes with Projector::joseph.
 class SliceBackprojection : public BackprojectionMethod {
  public:
-  /// Throws std::logic_error if slice_rows() says that rows do not lie on slices.
+  /// Throws std::logic_error if slice_rows() says that rows are not on slices.
   SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
@@ -33,7 +33,7 @@ class SliceBackprojection : public BackprojectionMethod {
   std::function<Range(Range)> detector_rows_;
 };
 
-/// It, if the scan is such a one and the devices are faster with it (slices_innermost_pay()); nullptr if not.
+/// The method, if the scan allows it and the devices are faster with it (slices_innermost_pay()); nullptr if not.
 std::shared_ptr<const BackprojectionMethod> faster_in_slices(const Geometry& geometry, const Grid& projections,
                                                              const Grid& volume, Projector projector,
                                                              std::span<const DeviceModel> devices);

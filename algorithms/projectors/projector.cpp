@@ -22,7 +22,7 @@ bool all_cpu(const std::vector<DeviceModel>& models) {
   return std::all_of(models.begin(), models.end(), [](const DeviceModel& each) { return each.cpu; });
 }
 
-// On an H200 a quarter faster (benchmarks/results/nvidia-h200.md).
+// True where images are faster: on an H200 by a quarter (benchmarks/results/nvidia-h200.md).
 bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volume) {
   const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
     if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
@@ -53,7 +53,7 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
   };
   try {
     return slabs(true) <= slabs(false);
-  } catch (const PlanError&) {  // too little memory for images, or for anything, which the run will tell
+  } catch (const PlanError&) {  // too little memory for images, or for anything, which the run will report
     return false;
   }
 }

@@ -39,16 +39,15 @@ struct ProjectionParameters {
   /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
   /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
-  /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
-  /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
-  /// coordinates.
+  /// Hardware interpolation: views a half turn apart share, two by two, the fetches of textures of two channels.
+  /// project() and plan_project() set it by their devices. It changes no bit beyond the rounding of coordinates.
   bool texel_pairs = false;
-  /// Joseph's buffers with slices innermost, where every ray lies within a slice (slice_rows()). project() and
+  /// Joseph's buffers with slices innermost, where every ray runs within a slice (slice_rows()). project() and
   /// plan_project() take it where slices_innermost_pay(). It changes no bit.
   bool slices_innermost = false;
 };
 
-/// What tuning keeps of Siddon's projection in Tuning::choices, and its values: images_form, too.
+/// Key of Siddon's projection in Tuning::choices, and its values: images_form, too.
 inline constexpr const char* siddon_form_choice = "Siddon's projection";
 inline constexpr const char* buffers_form = "buffers";
 
@@ -67,20 +66,20 @@ class RayProjection {
   const std::vector<int>& order() const { return order_; }
   /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
   void loaded(Slab& slab) const;
-  /// Adds the part of the line integrals of `views` that lies in slab.interior() to "projections".
+  /// Adds the part of the line integrals of `views` inside slab.interior() to "projections".
   void project(Slab& slab, Range views) const;
   /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
   void check_device(const DeviceInfo& device) const;
 
  private:
   bool turned() const;
-  /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. slices: with
-  /// slices innermost (cl/joseph_slices.cl). lanes: for CPUs, pixels of a row in vectors (cl/joseph_lanes.cl,
-  /// cl/siddon_lanes.cl, cl/distance_driven_lanes.cl).
+  /// Form of the kernels that read buffers: results are bitwise identical in all of them. portable: a ray a work-item.
+  /// slices: with slices innermost (cl/joseph_slices.cl). lanes: for CPUs, pixels of a row in vectors
+  /// (cl/joseph_lanes.cl, cl/siddon_lanes.cl, cl/distance_driven_lanes.cl).
   enum class Form { portable, slices, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
-  /// Whether planes across that axis are read as images.
+  /// True if planes across that axis are read as images.
   bool planes_across(int axis) const;
   std::string image_options(int axis) const;
   void stack_slices(Slab& slab) const;
@@ -88,7 +87,7 @@ class RayProjection {
 
   Grid volume_, projections_;
   ProjectionParameters parameters_;
-  std::vector<int> order_;  // in pairs of views half a turn apart; empty: as they lie
+  std::vector<int> order_;  // in pairs of views half a turn apart; empty: in the order of the stack
   RayTable table_;
   std::optional<SliceRows> slice_rows_;
   Form form_;
@@ -97,16 +96,16 @@ class RayProjection {
 
 /// One step over ray sums, from "volume" to "projections".
 Program program_of(std::shared_ptr<const RayProjection> method);
-/// Of a method that outlives it.
+/// Program of a method that outlives it.
 Program program_of(const RayProjection& method);
 
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
   /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.cl), not in that for CPUs (cl/joseph_tiles.cl), and
-  /// fewer slices a work-item of the others. It changes no bit.
-  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.cl) where the detector's columns lie
-  /// along k and no ray follows k. It changes the last bits; the shape changes none.
+  /// fewer slices a work-item of the others. It changes no bit. brick: for GPUs, Joseph's adjoint in bricks of that
+  /// shape (cl/joseph_bricks.cl) where the detector's columns are along k and no ray follows k. It changes the last
+  /// bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;
@@ -140,11 +139,11 @@ void check_projection_grids(const Geometry& geometry, const Grid& volume, const 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<Device>& devices,
                   const RunOptions& options = {});
-/// By Joseph's method.
+/// Projects by Joseph's method.
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// The same from and to wherever the voxels lie; RunResult::output stays empty. Values are not looked at.
+/// Projects from and to wherever the voxels are stored; RunResult::output stays empty. Values are not examined.
 RunResult project_into(const VolumeSource& volume, const Geometry& geometry, VolumeSink& projections,
                        const ProjectionParameters& parameters, const std::vector<Device>& devices,
                        const RunOptions& options = {});
@@ -155,7 +154,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
                            Projector projector, const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// What they would do.
+/// Plans of the functions above.
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                   const PlanOptions& options = {});

@@ -1,4 +1,4 @@
-// What the kernels of all ray-driven projectors take, forward and adjoint.
+// Arguments of the kernels of all ray-driven projectors, forward and adjoint.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// What is peculiar to a projector.
+/// Properties of a projector.
 struct ProjectorKind {
   const char *name, *stem;  ///< of the option; of cl/<stem>.cl and its kernels
   int lines;                ///< float4s that the adjoint keeps of a ray
@@ -30,12 +30,12 @@ std::size_t turning_tile(const DeviceInfo& device);
 std::string turning_options(std::size_t tile);
 
 void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume);
-/// Of a pixel, if the projector takes them.
+/// Adds the widths of a pixel, if the projector takes them.
 void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table);
 
-/// What cylindrical detectors and rays that end in the volume want beside the rays: cl/rays.clh.
+/// Options for cylindrical detectors and for rays that end in the volume: cl/rays.clh.
 std::string table_options(const RayTable& table);
-/// Of Siddon's kernels, where rays may run in faces between voxels.
+/// Option of Siddon's kernels where rays may run in faces between voxels.
 inline const char* faces_option(bool faces) {
   return faces ? " -D FACES" : "";
 }

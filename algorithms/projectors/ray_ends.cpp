@@ -96,7 +96,7 @@ class RoundVolume {
   double orbit_;
 };
 
-/// Whether one of a view's rays (as many as tell the whole detector) goes on within the field of view behind the
+/// True if one of a view's rays (as many as represent the whole detector) continues within the field of view behind the
 /// detector, which bends if the radius of a cylindrical one is given.
 bool any_goes_on(const View& view, double radius, const RoundVolume& field, const Grid& projections) {
   if (radius == 0 && field.farthest(source_position(view), ray_direction(view)) <= view.sdd) return false;

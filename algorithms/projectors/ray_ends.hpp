@@ -1,5 +1,5 @@
-// Whether rays end at the detector or run through it: a real one has no object behind it, a virtual one may stand
-// anywhere (ASTRA's users put it through the axis, SDD = SID).
+// Ends of rays: at the detector or beyond. A real detector has no object behind it, a virtual one may stand anywhere
+// (ASTRA's users put it through the axis, SDD = SID).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Whether the detector of some view cuts what its rays cross of the field of view: the elliptic cylinder inscribed in
+/// True if the detector of some view cuts what its rays cross of the field of view: the elliptic cylinder inscribed in
 /// the volume along the index axis nearest to the rotation axis, within the sources' orbit. The corners of the volume
 /// outside it are taken for empty.
 bool detector_is_virtual(const Geometry& geometry, const Grid& volume, const Grid& projections);
@@ -21,12 +21,12 @@ RayEnds ray_ends(const Geometry& geometry, const Grid& volume, const Grid& proje
 Geometry with_ray_ends(Geometry geometry, const Grid& volume, const Grid& projections);
 
 /// Lines for the log about the ends of rays within the volume, which `name` calls: that `automatic` lets rays run
-/// through a virtual detector, or that voxels lie behind the source or beyond the detector. Empty where all rays pass
+/// through a virtual detector, or that voxels are behind the source or beyond the detector. Empty where all rays pass
 /// the whole volume.
 std::vector<std::string> notes_on_ray_ends(const Geometry& geometry, const Grid& volume, const std::string& name,
                                            const Grid& projections);
 
-/// Where `ray_ends` is automatic, for nobody has chosen, these notes go to the log.
+/// Logs these notes if `ray_ends` is automatic.
 void log_automatic_ray_ends(const Geometry& geometry, const Grid& volume, const Grid& projections);
 
 /// "end", "through" or "automatic". Throws InputError that names `rays` and lists them.

@@ -55,12 +55,12 @@ class ViewAcross {
     return out;
   }
   Vector3 direction(double u, double v) const { return vector(0, u, v); }
-  /// Whether the ray stays where it is across the axis.
+  /// True if the ray does not move across the axis.
   bool along(double u, double v) const {
     const Vector3 d = direction(u, v);
     return std::abs(d[axis_]) * half_way_ < face_slack * length(d);
   }
-  /// Of the ray's point nearest to the volume's middle, from the first face.
+  /// Coordinate of the ray's point nearest to the volume's middle, from the first face.
   double at(double u, double v) const {
     const Vector3 d = direction(u, v);
     return cross(d, vector(3, u, v))[axis_] / dot(d, d) + 0.5 * faces_;

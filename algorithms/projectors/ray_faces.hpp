@@ -6,8 +6,8 @@
 
 namespace halocline {
 
-/// Whether any ray may run in a face. Where it is not certain, it may: the kernels look at each ray themselves, and
-/// take longer for it.
+/// True if any ray may run in a face. In doubtful cases it is true: the kernels examine each ray themselves, which
+/// takes longer.
 bool may_run_in_faces(const RayTable& table, const Grid& volume, const Grid& projections);
 
 }  // namespace halocline

@@ -127,7 +127,7 @@ Requirements RayProjection::requirements() const {
     requirements.batch_step = order_.empty() ? 1 : 2;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
-  // As measured on an H200 (benchmarks/results/nvidia-h200.md).
+  // Measured on an H200 (benchmarks/results/nvidia-h200.md).
   const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
                        : parameters_.projector == Projector::distance_driven ? 63
                        : !images()                                           ? 12
@@ -173,7 +173,7 @@ void RayProjection::loaded(Slab& slab) const {
 void RayProjection::project(Slab& slab, Range views) const {
   if (form_ == Form::slices) return project_slices(slab, views);
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
-  const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
+  const bool narrow = held < std::size_t{1} << 30;  // a ray may read a slice beyond before it stops
   const auto columns = projections_.size[0], rows = projections_.size[1];
   const auto count = static_cast<std::size_t>(views.count());
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {

@@ -88,7 +88,7 @@ ViewVectors vectors_of(const View& view, const Grid& volume, const Grid& project
     const Vector3 origin = volume.world(0, 0, 0), along = ray_direction(view);
     Vector3 direction = minus(centred_index(volume, {origin[0] + along[0], origin[1] + along[1], origin[2] + along[2]}),
                               centred_index(volume, origin));
-    if (projections.size[1] > 1) {  // rows that lie on slices do so to the bit if nothing is divided by but 1 and -1
+    if (projections.size[1] > 1) {  // rows on slices are so to the bit if the only divisors are 1 and -1
       const double longest = std::max({std::abs(direction[0]), std::abs(direction[1]), std::abs(direction[2])});
       for (double& component : direction) component /= longest;
     }
@@ -131,7 +131,7 @@ std::int32_t axes_of(const ViewVectors& view, const DetectorPlace& low, const De
   return axes;
 }
 
-/// Of all pixels' places on the plane that touches the detector, the least and the greatest.
+/// The least and the greatest place of all pixels on the plane that touches the detector.
 std::array<DetectorPlace, 2> bounds(const Touching& touching, double half_u, double half_v) {
   std::array<DetectorPlace, 2> all{touching({-half_u, -half_v}), touching({half_u, half_v})};
   for (double u = -half_u; u <= half_u; u += 0.5)
@@ -143,7 +143,7 @@ std::array<DetectorPlace, 2> bounds(const Touching& touching, double half_u, dou
   return all;
 }
 
-/// Where the corners of the volume, or of what its voxels reach to, lie. widths: RayTable's.
+/// Places of the corners of the volume, or of the reach of its voxels. widths: RayTable's.
 struct Corners {
   bool behind_source = false, beyond_detector = false;
   double depth = 0;  // of the farthest from the source, mm along the perpendicular to the detector
@@ -197,7 +197,7 @@ void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::s
                       "offsets of source and detector, in mm",
                       view));
   if (view == 0) table.arcs = arc;
-  if (table.arcs.size() == arc.size()) {  // the same in all views until now
+  if (table.arcs.size() == arc.size()) {  // the same in all views so far
     if (table.arcs == arc) return;
     const std::vector<float> shared = table.arcs;
     table.arcs.reserve(arc.size() * views);
@@ -206,8 +206,8 @@ void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::s
   table.arcs.insert(table.arcs.end(), arc.begin(), arc.end());
 }
 
-/// How far float32 puts the rays of a view from where they are, in voxels, at the points nearest to the volume's middle
-/// of those that meet the volume: of the corners, the middles of the edges and the centre of the detector.
+/// Error that float32 causes in the rays of a view, in voxels, at the points nearest to the volume's middle of those
+/// rays that meet the volume: of the corners, the middles of the edges and the centre of the detector.
 double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& volume, const DetectorPlace& low,
                    const DetectorPlace& high) {
   const auto foot = [](const auto& d, const auto& m) {  // d x M / |d|^2

@@ -1,4 +1,4 @@
-// What ray-driven projectors need of a scan: the rays of each view in centred volume indices, for cl/rays.clh.
+// Rays of each view in centred volume indices, as ray-driven projectors need them (cl/rays.clh).
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ struct RayTable {
   /// 9 x 9 pixels of every view, and 5 % more).
   std::array<double, 3> widths{};
 
-  /// Of a cylindrical detector, cl/rays.clh's arcs: 4 x (2 columns + 1) numbers a view, or once where these are the
-  /// same in all views. Empty: a flat detector.
+  /// Arcs of a cylindrical detector (cl/rays.clh): 4 x (2 columns + 1) numbers a view, or once where these are the same
+  /// in all views. Empty: a flat detector.
   std::vector<float> arcs;
-  /// Where the source or the detector may lie within the volume, cl/rays.clh's sources: 4 numbers a view. Empty: no ray
+  /// Sources (cl/rays.clh), if the source or the detector may be within the volume: 4 numbers a view. Empty: no ray
   /// ends there.
   std::vector<float> sources;
 
@@ -31,7 +31,7 @@ struct RayTable {
   bool upright() const;
 };
 
-/// Where a point of the world lies: between the source's plane and the detector (which has no edges, but bends if the
+/// Position of a point of the world: between the source's plane and the detector (which has no edges, but bends if the
 /// radius of a cylindrical one is given) or not. A parallel beam has neither.
 enum class Whereabouts { behind_source, between, beyond_detector };
 Whereabouts whereabouts(const View& view, double radius, const std::array<double, 3>& point);

@@ -16,10 +16,11 @@ namespace {
 
 using For = ScanForm::For;
 
-// What the fractions of texture units come to: 8 bits on most GPUs, so that a coordinate may be off by 1/256 along
-// either axis of an image of values in [0, 1).
+// Error by the fractions of texture units: 8 bits on most GPUs, so that a coordinate may be off by 1/256 along either
+// axis of an image of values in [0, 1).
 constexpr double texture_error = 2.0 / 256, half_error = 1.0 / 2048;
-// Of the largest value: coordinates of bricks are rounded to some 2^-24 of the slices' number, and so are weights.
+// Error relative to the largest value: coordinates of bricks are rounded to some 2^-24 of the slices' number, and so
+// are weights.
 constexpr double brick_error = 1e-5;
 
 std::vector<ScanForm> backprojection_forms() {
@@ -142,7 +143,7 @@ ScanForm reference_of(const ScanForm& form) {
   return {.mode = "reference", .adjoint = form.adjoint, .projector = form.projector};
 }
 
-// Of a value: every view, or every plane that a ray crosses with at most sqrt(3) spacings of it, may be off.
+// Tolerance of a value: every view, or every plane that a ray crosses with at most sqrt(3) spacings of it, may be off.
 double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expected) {
   if (form.brick != nullptr) return brick_error * *std::max_element(expected.voxels.begin(), expected.voxels.end());
   if (form.adjoint) return form.error * static_cast<double>(scan.stack.size[2]);

@@ -27,7 +27,7 @@ struct ScanForm {
   enum class For { all, cpus, gpus } devices = For::all;
   bool images = false, hardware = false, half = false;  ///< images, interpolated by the sampler, of half precision
   int pack = 1;                                         ///< views that share a fetch
-  bool innermost = false;                               ///< slices innermost: rays lie within slices
+  bool innermost = false;                               ///< slices innermost: rays run within slices
   const LocalTile* tile = nullptr;                      ///< through local memory
   const AdjointBrick* brick = nullptr;                  ///< Joseph's adjoint in bricks
   double error = 0;                                     ///< by which values in [0, 1) may be off in each term of a sum
@@ -37,9 +37,9 @@ const std::vector<ScanForm>& scan_forms();
 /// Throws std::logic_error if there is none of that mode.
 const ScanForm& scan_form(const std::string& mode);
 
-/// What a device lacks for the form, whatever the scan; "": nothing.
+/// Reason why a device does not take the form, whatever the scan; "": it takes it.
 std::string lack_of(const ScanForm& form, const DeviceInfo& device);
-/// The same for this scan.
+/// Reason why a device does not take the form for this scan.
 std::string lack_of(const ScanForm& form, const Scan& scan, const DeviceInfo& device);
 
 /// gpu: the kernels for GPUs where there are others for CPUs.
