@@ -29,7 +29,7 @@ bool descends(const BenchForm& form) {
   return form.method == "tvgd";
 }
 
-// In the order in which they are measured.
+// Forms in the order in which they are measured.
 std::vector<BenchForm> forms_of(const std::string& method) {
   if (method == "tvgd") return descents;
   if (method == "pdu4d") return {{method, {}}};
@@ -50,12 +50,13 @@ std::vector<BenchForm> forms_of(const std::string& method) {
   return forms;
 }
 
-// What is not plain is slower than what is, and not what most runs do.
+// True for plain forms: others are slower, and rarely used.
 bool usual(const BenchForm& form) {
   return form.plain() || descends(form) || form.method == "pdu4d";
 }
 
-// Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
+// Grid of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are
+// stacked.
 Grid grid_of(const BenchForm& form, std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};
@@ -156,7 +157,7 @@ struct Inputs {
   }
 };
 
-// To a gap: it solves its problem in this form alone. tvgd has no dual, and no gap.
+// True if the time to a gap is measured: the form's problem has no other form. tvgd has no dual, and no gap.
 bool takes_own_time(const BenchForm& form) {
   return !form.plain() && !descends(form);
 }
@@ -393,7 +394,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
       tell(method + " " + form_name(form));
       FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
       rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
-      // before and after: on a machine with other users neither alone would be what was there for the form
+      // before and after: on a machine with other users neither alone would be the rate at the time of the form
       const double after = copy_beside(device, n);
       rate.copy_bandwidth = std::max(copy, after);
       copy = after;

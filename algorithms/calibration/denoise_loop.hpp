@@ -1,4 +1,4 @@
-// How fast the denoisers are on a device: iterations a second in every form that it takes, and the time to a given gap.
+// Speed of the denoisers on a device: iterations a second in every form that it takes, and the time to a given gap.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace halocline {
 
-/// A method, and how it iterates: a fused form, a schedule or a regulariser of its own, both in place (pdu, spdu), or a
+/// A method, and how it iterates: a fused form, a particular schedule or regulariser, both in place (pdu, spdu), or a
 /// direction (tvgd).
 struct BenchForm {
   std::string method;
@@ -36,7 +36,7 @@ struct BenchForm {
 /// "anisotropic", "non-negative" or "reference"; tvgd: "descent", "adaptive" or "statistical"; pdu4d: "frames".
 std::string form_name(const BenchForm& form);
 
-/// What a form cannot do without, for a voxel and an iteration.
+/// Least cost of a form, for a voxel and an iteration.
 struct IterationCost {
   double bytes = 0;  ///< read and written in the device's memory, every value of an array once a kernel
   double flops =
@@ -45,7 +45,7 @@ struct IterationCost {
 /// cpu: the kernels for CPUs run (they make a difference for tvgd alone).
 IterationCost iteration_cost(const BenchForm& form, bool cpu);
 
-/// A method on a volume that lies on one device, iterated without the executor.
+/// A method on a volume that resides on one device, iterated without the executor.
 class DenoiseLoop {
  public:
   /// Loads the inputs and brings the method to its start. inputs: by name, of the method's size. Throws PlanError if
@@ -60,8 +60,8 @@ class DenoiseLoop {
   void warm_up();
   /// Enqueues the evaluation of the gap (tvgd: of the norm).
   void reduce();
-  /// From the start until the method stops (MethodParameters::gap or iterations): the last record. Waits for the
-  /// device.
+  /// Runs from the start until the method stops (MethodParameters::gap or iterations); returns the last record. Waits
+  /// for the device.
   IterationRecord run();
   DeviceSlab& slab() { return slab_; }
 
@@ -77,8 +77,8 @@ constexpr std::size_t most_bench_size = 8192;
 struct DenoiseBenchOptions {
   std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
   std::vector<std::string> methods;  ///< of pdu, spdu, tvgd, pdu4d; empty: all
-  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
-  /// and 16 bits, and all of tvgd and pdu4d.
+  /// Names as form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages
+  /// with 32 and 16 bits, and all of tvgd and pdu4d.
   std::vector<std::string> forms;
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< of measuring a form; no less than one pass
@@ -117,8 +117,8 @@ struct DenoiseBench {
   std::vector<TimeToGap> times;
 };
 
-/// What bench_denoise() would run. Without a size it is made smaller until all forms lie in the device's memory as one
-/// slab; forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
+/// Plan of bench_denoise(). Without a size it is made smaller until all forms fit into the device's memory as one slab;
+/// forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
 /// PlanError if nothing fits.
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t white_noise = 2;  // its streams are not those of the detector's noise
 
-// Axes as they come: index n/2 lies on the isocentre.
+// Grid in the world's order of axes: index n/2 is at the isocentre.
 Grid cube(std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};

@@ -1,4 +1,4 @@
-// The test object by which convergence of the denoisers is told, with its noise.
+// Test object by which convergence of the denoisers is measured, with its noise.
 #pragma once
 
 #include <cstddef>

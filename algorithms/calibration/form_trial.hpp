@@ -1,4 +1,4 @@
-// Which form of PDU and S-PDU a device gets that nobody has measured: the one that wins a short trial.
+// Form of PDU and S-PDU for a device that was never measured: the one that wins a short trial.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,10 @@ struct FormTrial {
 /// Every form that all of the devices take, in place first.
 std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size);
 
-/// Of the forms with float32 duals, whose bits are all the same, the one with which the slowest of the devices was
-/// fastest on a volume of `size` cut to about eight million voxels; in place where a device has too little memory or
-/// too small work-groups for another, or does not compile it. Some tenths of a second, and what compiling takes the
-/// first time. Throws ClError, Interrupted.
+/// Chooses, among the forms with float32 duals, whose bits are all the same, the one with which the slowest of the
+/// devices was fastest on a volume of `size` cut to about eight million voxels; in place where a device has too little
+/// memory or too small work-groups for another, or does not compile it. Takes some tenths of a second, and the time of
+/// compiling at first. Throws ClError, Interrupted.
 FusedForm tried_form(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size);
 
 }  // namespace halocline

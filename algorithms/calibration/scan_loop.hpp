@@ -15,7 +15,8 @@ namespace halocline {
 /// the field of view. `tilt` (of the detector in its plane, degrees) makes every matrix entry count.
 Scan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
 /// A parallel beam over half a turn: `slices` of size^2 voxels and `views` views of size columns, as wide as the
-/// voxels, and `rows`, which share the height of the slices. As many rows as slices lie on them.
+/// voxels, and `rows`, which share the height of the slices. If there are as many rows as slices, each row is on a
+/// slice.
 Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views);
 
 /// Value of element (x, y, z) of an array of that size: pseudo-random, in [0, 1). The kernel bench_fill has the same.
@@ -30,7 +31,7 @@ class BackprojectionLoop {
   BackprojectionLoop(const Device& device, std::unique_ptr<BackprojectionMethod> method, bool with_filter);
   /// Enqueues all views once more.
   void run();
-  /// What the voxels are after one run over bench_numbers() of the stack.
+  /// Values of the voxels after one run over bench_numbers() of the stack.
   std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> voxels);
   /// Read and written in the device's memory by a run if every kernel takes every value of its arrays once.
   double bytes() const;
@@ -47,11 +48,11 @@ class BackprojectionLoop {
 
 class ProjectionLoop {
  public:
-  /// As BackprojectionLoop. Throws InputError if the device does not hold the volume as images and is to.
+  /// Throws as BackprojectionLoop does, and InputError if the device is to hold the volume as images and cannot.
   ProjectionLoop(const Device& device, std::unique_ptr<RayProjection> method);
   /// Enqueues all views once, with what is made of the volume before.
   void run();
-  /// What the pixels (column, row, view) are, of bench_numbers() of the volume.
+  /// Values of the pixels (column, row, view), from bench_numbers() of the volume.
   std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> pixels);
   double bytes() const;
   DeviceSlab& slab() { return slab_; }
@@ -64,8 +65,8 @@ class ProjectionLoop {
   DeviceSlab slab_;
 };
 
-/// Of all views in a form, the best of the runs in so many seconds. gpu: as for make_projection(). Throws as the loops
-/// do.
+/// Seconds for all views in a form, the best of the runs in so many seconds. gpu: as for make_projection(). Throws as
+/// the loops do.
 double seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu, double seconds);
 
 }  // namespace halocline

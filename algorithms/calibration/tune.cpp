@@ -177,7 +177,7 @@ class Tuner {
  private:
   double seconds() const { return time_.spent(); }
 
-  // Of one class at least something is to be known; and what was begun of it is ended.
+  // True if the time is over; at least one class is measured, and a class that was begun is finished.
   bool out_of_time() const { return measured_ && !measuring_ && seconds() > options_.seconds; }
 
   std::size_t size() const { return edge(device_.info(), options_); }
@@ -253,7 +253,7 @@ class Tuner {
       } catch (const ClError&) {  // a group that is too large for a kernel's registers
       }
     }
-    // Those that won, and the standard again, in turns.
+    // Candidates that won, and the standard again, in turns.
     Tuning found = result_.tuning;
     std::map<std::string, Shape> winners;
     for (const auto& kernel : kernels) {
@@ -301,7 +301,7 @@ class Tuner {
 
   static constexpr double spent = 0.02;  // seconds on a form at least, of several runs the best
 
-  // Of forms with the same bits: another than the standard where it is clearly faster, and right.
+  // Chooses among forms with the same bits: another than the standard where it is clearly faster, and right.
   void tune_choice(const Choice& choice) {
     if (device_.info().cpu()) return;
     std::vector<Candidate> tried;
@@ -397,7 +397,7 @@ int tuned_or_tried_stages(std::span<const Device> devices, const std::string& me
 }
 
 void keep_stages(const Device& device, const std::string& method, int stages) {
-  // What is in use may be less than what is kept: use_tuning() leaves the disk as it is.
+  // Both are checked: the choice in use may be less than the one kept, as use_tuning() does not change the disk.
   for (const bool kept : {true, false}) {
     Tuning tuning = kept ? stored_tuning(device.info()).value_or(Tuning{}) : tuning_of(device);
     tuning.choices["stages of " + method] = std::to_string(stages);

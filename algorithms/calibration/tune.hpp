@@ -24,7 +24,7 @@ struct TuneOptions {
   std::size_t size = 0;              ///< voxels along each edge of the test volumes; 0: 320 on GPUs, 96 on CPUs
 };
 
-/// What was measured of one kernel, or one choice ("form of pdu").
+/// Measurements of one kernel, or one choice ("form of pdu").
 struct TunedItem {
   std::string tune_class, name;
   std::string before, after;  ///< group shapes "64 x 4 x 1", forms "in place", "2 iterations a pass"
@@ -50,17 +50,17 @@ TuneResult tune(Device device, const TuneOptions& options, const Progress& progr
 /// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of
 /// them; nothing if one of them was not tuned for it.
 std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method);
-/// The same; what is not known of a device `trial` finds, once a model, and that is kept. Of each device by itself:
-/// what another one is like says nothing of it.
+/// Stages as tuned; for a model that is not known, `trial` finds them once, and they are kept. Each device counts
+/// separately: another device is no evidence.
 int tuned_or_tried_stages(std::span<const Device> devices, const std::string& method,
                           const std::function<int(const Device&)>& trial);
 /// Keeps it, on disk too.
 void keep_stages(const Device& device, const std::string& method, int stages);
 
-/// Whether the defaults were chosen by measurements on devices like this one.
+/// True if the defaults were chosen by measurements on devices like this one.
 bool has_measured_defaults(const DeviceInfo& device);
 
-/// Of `candidates` (seconds of each) the fastest, if it takes less than 29 thirtieths of `standard`.
+/// The fastest of `candidates` (seconds of each), if it takes less than 29 thirtieths of `standard`.
 std::optional<std::size_t> clearly_fastest(std::span<const double> candidates, double standard);
 
 }  // namespace halocline

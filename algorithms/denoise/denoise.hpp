@@ -15,7 +15,7 @@ namespace halocline {
 
 constexpr int most_iterations = 1000000;
 
-/// What denoise() takes. Lengths in mm.
+/// Parameters of denoise(). Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
   std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
@@ -33,7 +33,7 @@ struct DenoiseParameters {
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
-  std::optional<double> adaptive_delta;  // tvgd, grey values per mm: differences well above it stay (TvgdVariant)
+  std::optional<double> adaptive_delta;  // tvgd, grey values per mm: differences well above it are kept (TvgdVariant)
   bool statistical = false;              // tvgd for plan_denoise(): denoise() goes by its weights
   Regulariser regulariser;               // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
   FilterParameters filter;               // gaussian, median, nlm
@@ -46,7 +46,7 @@ struct DenoiseParameters {
   /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
   const Volume* half_a = nullptr;
   const Volume* half_b = nullptr;
-  /// What an earlier run has chosen that RunOptions::checkpoint_store goes on with, instead of choosing again.
+  /// Choice of an earlier run that RunOptions::checkpoint_store continues, instead of choosing again.
   std::optional<ParameterChoice> chosen;
   /// Called before the run if there was something to choose.
   std::function<void(const ParameterChoice&)> on_parameter_chosen;
@@ -78,13 +78,14 @@ struct DenoiseResult {
   std::vector<StageRecord> stages;  // of a path: those that were begun; numbers above are those of the last
   bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
   StoppedBy stopped_by = StoppedBy::iterations;
-  Regulariser regulariser;  // as used: reference_eta is there if there was a reference
+  Regulariser regulariser;  // as used: reference_eta is set if there was a reference
   bool rule_met = true;     // false: alpha is an end of the search for it (ParameterChoice::met)
   double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
   double spread = 0;        // of the input: RMS about its mean, of a sample where it is large
   double largest = 0;       // of the input's grey values, without their sign
   double weight_span = 1;   // spdu, tvgd with weights: the largest over the least positive one
-  /// That nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are doubtful.
+  /// Warnings: that nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are
+  /// doubtful.
   std::vector<std::string> warnings;
 };
 
@@ -96,7 +97,7 @@ int dual_bits_named(const std::string& name);
 /// `adaptive_delta`, `stages`, `dual_bits` or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
-/// Throws InputError that names `weights` where they would serve nothing. `halves`: there are some.
+/// Throws InputError that names `weights` where they would have no use. `halves`: they are given.
 void check_use_of_weights(const DenoiseParameters& parameters, bool halves);
 /// "`step`, `iterations` and `target_fidelity`" for tvgd, and so on: what to give instead of another method's
 /// parameter.
@@ -105,20 +106,19 @@ std::string own_options(const std::string& method);
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
 /// (its steps are then proportional to the noise's standard deviation), and pdu takes the variance itself to choose
 /// alpha by, its problem having no weights; for others it is an InputError. It is divided by the mean of its positive
-/// values, 0 means that no view saw the voxel, negative or non-finite values are an
-/// InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
-/// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
-/// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
-/// For pdu4d f is stacked frames (see algorithms/denoise/frames.hpp), and so is the output.
-/// A constant volume, or a single voxel, needs no alpha, no step and no noise (unless there are halves): it stays as it
-/// is, with a warning.
-/// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_program() throws, too.
+/// values, 0 means that no view saw the voxel, negative or non-finite values are an InputError. The mean of f (of a
+/// fixed sample, where it is large) is subtracted before and added afterwards: grey values with a large offset do not
+/// lose digits. Where alpha or the step have to be chosen, the noise is estimated in the central part of at most 256^3
+/// voxels. reference: that of directional total variation, on f's grid, for pdu and spdu. For pdu4d f is stacked frames
+/// (see algorithms/denoise/frames.hpp), and so is the output. A constant volume, or a single voxel, needs no alpha, no
+/// step and no noise (unless there are halves): it is returned unchanged, with a warning. RunOptions::initial is not
+/// for this; see DenoiseParameters::init. Throws what run_program() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},
                       const Volume* reference = nullptr);
 
-/// The same from and to wherever the voxels lie: a file, a caller's own memory (MemorySource, MemorySink), volumes of
-/// whole numbers (TypedSource). DenoiseResult::output stays empty.
+/// Denoises from and to wherever the voxels are stored: a file, a caller's own memory (MemorySource, MemorySink),
+/// volumes of whole numbers (TypedSource). DenoiseResult::output stays empty.
 DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
                            const DenoiseParameters& parameters, const std::vector<Device>& devices,
                            const RunOptions& options = {}, const Volume* reference = nullptr);
@@ -127,7 +127,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
 /// have to be tried first.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
                   const PlanOptions& options = {});
-/// The same for devices that need not be there either.
+/// Plan for devices that need not be present either.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceModel> devices,
                   const PlanOptions& options = {});
 

@@ -106,7 +106,7 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
   return options;
 }
 
-// Nothing is far from the volume whose squares float32 does not hold.
+// Throws if the start is so far from the volume that float32 does not hold the squares of differences.
 void check_start(const Volume& start, const VolumeSample& volume) {
   const VolumeSample sample = sample_volume(MemorySource(start));
   const double away = std::hypot(sample.spread, sample.mean - volume.mean);
@@ -231,7 +231,7 @@ void DenoiseJob::estimate() {
   if (reference_ != nullptr) reference_part_ = central_part(*reference_, most_judged_voxels);
   noise_ = frames_ ? estimate_noise_of_frames(part_, parameters_.time.depth).noise
                    : estimate_noise(part_, weights_ != nullptr ? &weight_part_ : nullptr);
-  if (part_.grid.count() < grid_.count())  // masked background lies at the rim
+  if (part_.grid.count() < grid_.count())  // masked background is at the rim
     noise_.active_fraction = std::min(noise_.active_fraction, sample_.active_fraction);
   result_.noise_sigma = noise_.sigma;
   // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
@@ -394,7 +394,7 @@ void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {
 
 void DenoiseJob::warn_of_filtered(const ValueRange& output) {
   if (constant_) return;
-  // Of a filter nobody sums up the change.
+  // No filter sums up the change.
   const double change = std::numeric_limits<double>::infinity();
   const char* parameter = parameters_.method == "gaussian" ? "`sigma`"
                           : parameters_.method == "median" ? "`radius`"

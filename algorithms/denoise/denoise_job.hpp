@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// What denoise_into() does once its devices are chosen; its arguments are the same. The caller keeps them alive.
+/// Job of denoise_into() once its devices are chosen; its arguments are the same. The caller keeps them alive.
 class DenoiseJob {
  public:
   DenoiseJob(const VolumeSource& f, const VolumeSource* weights, const DenoiseParameters& parameters,
@@ -29,7 +29,7 @@ class DenoiseJob {
   void judge_noise();
   void estimate();
   void warn_of_other_variances();
-  /// What the method goes by: the step, the noise of a filter or lambda.
+  /// Chooses the method's parameter: the step, the noise of a filter or lambda.
   void choose();
   void choose_descent();
   void choose_filter();
@@ -38,7 +38,7 @@ class DenoiseJob {
   ParameterChoice choice_of_frames();
   ParameterChoice choice_by_rule();
   void take_choice(const ParameterChoice& choice);
-  /// And a plan of it.
+  /// Chooses the form, and returns a plan of it.
   Plan choose_form(const RunOptions& options);
   void iterate(VolumeSink& output, const RunOptions& options);
   void warn_of_result(const ValueRange& output);

@@ -39,7 +39,7 @@ double largest_rounding(const ValueRange& range, float offset) {
 
 namespace {
 
-// Of one number of float32 to the next, at the largest of these.
+// Distance from one number of float32 to the next, at the largest of these.
 double float32_step(const ValueRange& range) {
   const float largest = std::max(std::abs(range.least), std::abs(range.greatest));
   return std::nextafter(largest, std::numeric_limits<float>::infinity()) - largest;

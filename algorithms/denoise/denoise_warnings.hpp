@@ -1,4 +1,4 @@
-// What there is to say of a denoised volume.
+// Warnings about a denoised volume.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Whether the noise was estimated at too few places to be sure of it.
+/// True if the noise was estimated at too few places to be sure of it.
 bool few_places(const NoiseEstimate& noise, const Grid& grid);
 void warn_of_few_places(const NoiseEstimate& noise, const Grid& grid, const DenoiseParameters& parameters,
                         std::vector<std::string>& warnings);
@@ -25,8 +25,8 @@ std::string rounding_warning(const ValueRange& output, double offset, const Grid
 /// Throws InputError if the result left the range of float32. For a result that is not committed yet.
 void require_finite_result(const DenoiseParameters& parameters, const DenoiseResult& result, const ValueRange& output);
 
-/// What there is to say of a result as a whole; empty: nothing. Total variation leaves a box alone that holds all
-/// values.
+/// Warning about a result as a whole; empty: none. Bounds that contain all values have no
+/// effect on total variation.
 std::string result_warning(const ValueRange& input, const ValueRange& output, const DenoiseParameters& parameters,
                            const DenoiseResult& result, double rms_change, double noise);
 

@@ -41,7 +41,7 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
     if (std::abs(middle.error) < 1e-3) return {to_three_digits(middle.lambda), true};
     (middle.error < 0 ? low : high) = middle;
   }
-  // Where rounding makes the curve jump, neither side is near.
+  // Neither side is near where rounding makes the curve jump.
   return {to_three_digits(std::sqrt(low.lambda * high.lambda)), std::min(-low.error, high.error) < 0.1};
 }
 

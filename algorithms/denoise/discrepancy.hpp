@@ -25,7 +25,7 @@ struct LambdaChoice {
   std::string warning;
 };
 
-/// What is searched on, its noise, and how it is reported.
+/// Problem of the search: the volume, its noise, and how it is reported.
 struct DiscrepancyProblem {
   std::string method;                           // of the registry, one that has a certificate
   MethodParameters parameters;                  // size, spacing and what else the method needs; lambda, iterations and

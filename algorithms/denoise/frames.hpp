@@ -20,8 +20,8 @@ FramePart central_frames(const Volume& stack, std::size_t depth, std::size_t vox
 
 /// The smaller of two estimates, as both take some of the object for noise: estimate_noise() of the middle frame
 /// (texture and streaks), and the median absolute difference between frames / 0.6745 (change), which is right, too,
-/// where voxels of a frame share noise. Of two frames first differences are taken, of more second ones; of one frame
-/// none.
+/// where voxels of a frame share noise. With two frames first differences are taken, with more second ones; with one
+/// frame none.
 struct FrameNoise {
   NoiseEstimate noise;
   bool between_frames = false;  // the second

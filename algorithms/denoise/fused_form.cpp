@@ -66,8 +66,8 @@ PlannedForm plan_form(const Grid& grid, const DenoiseParameters& parameters, Fus
 
 namespace {
 
-// What tuning found, or what is known of devices like these; of others, by a trial if the work is worth its tenths of a
-// second, which is then kept.
+// Form that tuning found, or that is known for devices like these; for others, that of a trial, which is then kept, if
+// the work is worth its tenths of a second.
 FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
   if (const auto stages = tuned_stages(devices, parameters.method)) return {*stages, 32};
   if (const auto known = known_form(device_models(devices))) return *known;

@@ -1,4 +1,4 @@
-// How many iterations a pass over memory does, and how duals are stored.
+// Number of iterations a pass over memory does, and how duals are stored.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ struct PlannedForm {
   Plan plan;
 };
 
-/// The fastest form takes twice the memory or so: not where it would have to be streamed, and the one in place would
-/// stay, unless that takes longer all the same.
+/// Plans with the fastest form, which takes about twice the memory, unless it would have to be streamed and the one in
+/// place would be resident, and streaming takes longer.
 /// fastest: as known of these devices, or tried.
 PlannedForm plan_form(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
                       std::span<const DeviceModel> devices, const PlanOptions& options);

@@ -142,9 +142,9 @@ class Smoother {
   std::vector<Device> devices_;
 };
 
-// Mean of ||u(f + t d) - (f - d / t)||^2, less what does not depend on lambda. Of few voxels also with -d, and the mean
-// of both: that takes out what is odd in d, most of what chance has in it, and leaves little besides the chance that is
-// in f itself.
+// Mean of ||u(f + t d) - (f - d / t)||^2, less the part that does not depend on lambda. With few voxels also with -d,
+// and the mean of both: that removes what is odd in d, most of what chance has in it, and leaves little besides the
+// chance that is in f itself.
 class Risk {
  public:
   Risk(const ParameterProblem& problem, const Volume& noise, const Device& device)
@@ -157,7 +157,7 @@ class Risk {
  private:
   static constexpr std::size_t few_voxels = 1 << 18;  // of more, chance has too little for the time that it takes
 
-  // Of d with this factor.
+  // Risk of d with this factor.
   double with(double t, double lambda) {
     for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
       noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + t * noise_.voxels[n]);
@@ -182,7 +182,7 @@ struct Minimum {
   const char* note;
 };
 
-// On a ladder of factors 2^(1/4) from `start`: in steps of four rungs, then two, then one; between the rungs, a
+// Searches a ladder of factors 2^(1/4) from `start`: in steps of four rungs, then two, then one; between the rungs, a
 // parabola through the lowest and its neighbours, over log lambda. Wider ones lean to the flatter side, towards large
 // lambda.
 Minimum minimise(Risk& risk, double start) {
@@ -214,7 +214,7 @@ std::string where(const Part& part) {
   return fmt::format(", on the central {} x {} x {} voxels", size[0], size[1], size[2]);
 }
 
-// With noise like that of f, independent of it.
+// Chooses with noise like that of f, independent of it.
 ParameterChoice by_risk(const Part& part, const Volume& noise, const std::string& how,
                         const std::vector<Device>& devices) {
   Risk risk(part.problem, noise, devices.front());
@@ -233,7 +233,7 @@ ParameterChoice by_risk(const Part& part, const Volume& noise, const std::string
   return choice;
 }
 
-// The noise that is seen in f or that its weights tell.
+// Noise that is seen in f or given by its weights.
 struct PartNoise {
   NoiseEstimate estimate;
   NoiseMap map;      // where there are no weights
@@ -352,7 +352,7 @@ ParameterChoice by_noise(const Part& part) {
   return choice;
 }
 
-// Of the positive ones.
+// Mean of the positive weights.
 double mean_weight(const Volume& weights) {
   double sum = 0, count = 0;
   for (const float weight : weights.voxels) {

@@ -15,7 +15,7 @@ namespace halocline {
 /// auto, discrepancy, halves, sure.
 const std::vector<std::string>& parameter_rules();
 
-/// What is to be denoised, as far as its strength goes. The volumes lie on one grid.
+/// Problem whose strength is chosen. The volumes are on one grid.
 struct ParameterProblem {
   std::string method = "pdu";                   // of the registry; its input f has a mean near 0
   MethodParameters parameters;                  // of the run; size, lambda, iterations and gap are replaced
@@ -38,22 +38,22 @@ struct ParameterChoice {
   std::vector<std::string> warnings;  // that it is not met, or that the weights do not fit the noise
 };
 
-/// The lambda by one of the rules. On the first device, on the central part of at most 128^3 voxels, with PDU runs to a
-/// relative gap of 3e-3, and rounded to three digits: it does not depend on devices or slabs, scales with grey values
-/// and spacing, and does not change with an offset.
+/// Chooses lambda by one of the rules. Runs on the first device, on the central part of at most 128^3 voxels, with PDU
+/// runs to a relative gap of 3e-3, and rounded to three digits: it does not depend on devices or slabs, scales with
+/// grey values and spacing, and does not change with an offset.
 ///
 /// sure: the lambda with the least mean squared error to the unknown truth, estimated with more noise of the same kind:
 /// if f = x + n and d is independent of n with its covariance, then f + t d and f - d / t have independent noise, so
 /// that ||u(f + t d) - (f - d / t)||^2 is the error of u at sqrt(1 + t^2) times the noise plus a constant (Oliveira,
 /// Lei & Tibshirani 2022; Pang, Zheng, Quan & Ji 2021). For t -> 0 it is Monte Carlo SURE (Ramani, Blu & Unser 2008),
 /// whose finite difference it replaces: t = 1/2 has less variance and no bias, and the lambda found is divided by
-/// sqrt(1 + t^2), because the best lambda is proportional to the noise. Of few voxels the mean with d and -d is taken,
-/// without which chance in d decides more than that in f. d is drawn with a fixed seed; its variance is
-/// the noise_map() of f, or sigma^2 w where there are weights or variances; neighbours share it as estimate_noise()
-/// sees in f.
+/// sqrt(1 + t^2), because the best lambda is proportional to the noise. With few voxels the mean with d and -d is
+/// taken, without which chance in d decides more than that in f. d is drawn with a fixed seed; its variance is the
+/// noise_map() of f, or sigma^2 w where there are weights or variances; neighbours share it as estimate_noise() sees in
+/// f.
 ///
 /// halves: the same with d = (A - B) / 2 from reconstructions of the odd and even views, which has the covariance of
-/// the noise of f = (A + B) / 2 whatever that is. As f + d = A and f - d = B, t = 1 is to minimise ||u(A) - B||^2, and
+/// the noise of f = (A + B) / 2 whatever it is. Since f + d = A and f - d = B, t = 1 is to minimise ||u(A) - B||^2, and
 /// t = 1/2 the same at 1.12 instead of 1.41 times the noise. Where views are sparse, d has stronger streaks than f;
 /// noise_without_streaks() takes them down to what f holds, from the lambda that suits d, and lambda is searched for
 /// again. A warning says so where less than 80 % of d is left.
@@ -64,20 +64,20 @@ struct ParameterChoice {
 /// times the noise that halves or sure would go by is not searched for and not rounded, so that the result in other
 /// units is the same to float32's rounding.
 ///
-/// How far the RMSE was from that of the best lambda by search (two balls, Shepp-Logan and blade of 32^3 to 64^3,
-/// slices of 128^2 and 256^2, three noise levels, noise that varies threefold). White noise: halves 2 %, sure 1.6 %, on
-/// foam of the finest holes 0.5 % in 48^3, 1.1 % in 64^2 voxels, once 2.3 %, where chance in the noise estimate
-/// decides; discrepancy 2 to 29 %, for a hundredth of the noise decides there. Noise that went through FDK
-/// (Ram-Lak, Hann; 120, 180 views): halves 1 %, against a truth that has no streaks 3 % (64^3 voxels from 80 views and
-/// 2e4 photons on 0 to 8 %, from 20 views 17 to 40 %); sure 2 % for S-PDU with propagated variances and 2 % for PDU,
-/// but on the blade, whose noise is gathered in a small part of the volume, 45 %; discrepancy 23 %.
+/// Measured excess of the RMSE over that of the best lambda by search (two balls, Shepp-Logan and blade of 32^3 to
+/// 64^3, slices of 128^2 and 256^2, three noise levels, noise that varies threefold). White noise: halves 2 %, sure 1.6
+/// %, on foam of the finest holes 0.5 % in 48^3, 1.1 % in 64^2 voxels, once 2.3 %, where chance in the noise estimate
+/// decides; discrepancy 2 to 29 %, for a hundredth of the noise decides there. Noise that went through FDK (Ram-Lak,
+/// Hann; 120, 180 views): halves 1 %, against a truth that has no streaks 3 % (64^3 voxels from 80 views and 2e4
+/// photons on 0 to 8 %, from 20 views 17 to 40 %); sure 2 % for S-PDU with propagated variances and 2 % for PDU, but on
+/// the blade, whose noise is gathered in a small part of the volume, 45 %; discrepancy 23 %.
 ///
-/// InputError that names `alpha` where there is nothing to choose by: no noise, a single voxel, values that are not
-/// finite; or `half_a, half_b`, if they are missing, on another grid, the same, or not those of f.
+/// Throws InputError that names `alpha` where there is nothing to choose by: no noise, a single voxel, values that are
+/// not finite; or `half_a, half_b`, if they are missing, on another grid, the same, or not those of f.
 ParameterChoice choose_parameter(const std::string& rule, const ParameterProblem& problem,
                                  const std::vector<Device>& devices);
 
-/// What changes how much is smoothed, in words as "an `alpha` below 7 smooths more"; empty: not known.
+/// Advice how to smooth more or less, as "an `alpha` below 7 smooths more"; empty: not known.
 struct EffectAdvice {
   std::string smoother, gentler;
 };
@@ -88,8 +88,8 @@ double mean_spacing(const Grid& grid);
 
 constexpr const char* constant_warning = "the volume is constant: there is nothing to denoise";
 
-/// What to warn of after a run: a constant volume, a change below 1e-3 of the noise (no noise given: of the input's
-/// range), or a result that is flat to 1e-3 of the input's range. Empty if neither.
+/// Warning after a run: a constant volume, a change below 1e-3 of the noise (no noise given: of the input's range), or
+/// a result that is flat to 1e-3 of the input's range. Empty if neither.
 std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,
                            const EffectAdvice& advice = {});
 

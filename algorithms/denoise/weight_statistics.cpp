@@ -16,7 +16,7 @@ namespace halocline {
 
 namespace {
 
-// Of voxels_in_a_piece weights, or what is left at the end.
+// Statistics of voxels_in_a_piece weights, or of the rest at the end.
 struct Piece {
   double sum = 0;
   std::size_t positive = 0, bad = 0;  // bad: how many were good before the first that is not; count if all are
@@ -46,7 +46,7 @@ std::vector<VoxelRange> ranges_of_pieces(std::size_t count) {
   return ranges;
 }
 
-// By the devices on which the array lies; nothing where it has to be read.
+// Pieces computed by the devices on which the array resides; nothing where it has to be read.
 std::optional<std::vector<Piece>> pieces_on_devices(const VolumeSource& weights,
                                                     const std::vector<VoxelRange>& ranges) {
   const auto sums = weights.sums_of_runs(ranges);

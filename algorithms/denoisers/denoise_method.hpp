@@ -1,4 +1,4 @@
-// What the denoisers have in common beyond iterating: parameters, and a record of how far they came.
+// Common parts of the denoisers beyond iterating: parameters, and a record of their progress.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct MethodParameters {
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
-  std::optional<double> adaptive_delta;  // grey values per mm: differences well above are edges, and stay
+  std::optional<double> adaptive_delta;  // grey values per mm: differences well above are edges, and are kept
   bool statistical = false;              // steps are proportional to the root of the input "w"
   KernelVariants variants;
   Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
@@ -44,7 +44,7 @@ struct MethodParameters {
       path;  // pdu, spdu: values of lambda to do after one another, `iterations` at most each; empty: one
 };
 
-/// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).
+/// Findings of a reduction after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).
 struct IterationRecord {
   int iteration = 0;
   double primal = std::numeric_limits<double>::quiet_NaN();
@@ -65,11 +65,11 @@ struct StageRecord {
 
 class DenoiseMethod : public IterativeMethod {
  public:
-  /// One record a reduction, the last one of the result. Of a path those of its last stage.
+  /// One record a reduction, the last one of the result. For a path those of its last stage.
   const std::vector<IterationRecord>& history() const { return history_; }
-  /// Whether the stopping criterion was reached.
+  /// True if the stopping criterion was reached.
   bool converged() const { return converged_; }
-  /// Whether it was given up because float32 (or the type of the duals) gets no nearer.
+  /// True if it was given up because float32 (or the type of the duals) gets no nearer.
   bool stalled() const { return stalled_; }
   /// The stages of a path, the one that is under way included.
   const std::vector<StageRecord>& stages() const { return stages_; }

@@ -1,4 +1,4 @@
-// What the filters have in common that others are compared with: one pass, no certificate.
+// Common base of the filters that others are compared with: one pass, no certificate.
 #pragma once
 
 #include "algorithms/denoisers/denoise_method.hpp"
@@ -24,8 +24,8 @@ class Filter : public DenoiseMethod {
   /// A work-item a voxel, or on CPUs one for LANES voxels of a row.
   void launch_rows(Slab& slab, const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) const;
 
-  // For filters that look at a window of voxels: the array "padded", f with its faces' values repeated beyond them,
-  // reach[0] and reach[1] voxels wide, and rows that go on to a multiple of the lanes. cl/filter.clh reads it.
+  // Members for filters that read a window of voxels: the array "padded", f with its faces' values repeated beyond
+  // them, reach[0] and reach[1] voxels wide, and rows padded to a multiple of the lanes. cl/filter.clh reads it.
   void declare_padded(Requirements& need) const;
   /// Fills "padded" on `slices`.
   void pad(Slab& slab, Range slices) const;

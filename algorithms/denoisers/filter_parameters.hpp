@@ -1,4 +1,4 @@
-// What the filters take that others are compared with.
+// Parameters of the filters that others are compared with.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// What is not given is chosen by the filter, as the constants below say.
+/// Values that are not given are chosen by the filter, as the constants below say.
 struct FilterParameters {
   std::optional<double> sigma;                     // gaussian: standard deviation, mm; none: the coarsest spacing
   std::optional<int> radius;                       // median: voxels
@@ -21,7 +21,7 @@ constexpr int default_search_radius = 3;  // 343 voxels; in 2D 7, 225 voxels
 constexpr int default_search_radius_2d = 7;
 constexpr double default_nlm_strength = 0.8;
 
-/// Whether the method is a filter: gaussian, median or nlm.
+/// True if the method is a filter: gaussian, median or nlm.
 bool is_filter(const std::string& method);
 /// "`sigma`" for gaussian, and so on: the parameters that are its own.
 std::string filter_options(const std::string& method);

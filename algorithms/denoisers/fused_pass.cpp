@@ -99,7 +99,8 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
 }
 
 std::optional<FusedForm> known_form(std::span<const DeviceModel> devices) {
-  // Duals stay float32: then results are bitwise identical to the kernels in place, whichever the plan takes.
+  // Forms with float32 duals only: then results are bitwise identical to the kernels in place, whichever the plan
+  // takes.
   std::optional<FusedForm> best;
   for (const auto& device : devices) {
     FusedForm form;  // CPUs: work-groups with barriers in a loop are slow there

@@ -15,7 +15,7 @@ namespace halocline {
 
 constexpr int most_stages = 2;  ///< iterations a pass
 
-/// How PDU and S-PDU iterate. Every form gives bitwise identical results for the same dual_bits.
+/// Way in which PDU and S-PDU iterate. Every form gives bitwise identical results for the same dual_bits.
 struct FusedForm {
   int stages = 0;      ///< iterations a pass, 1 or 2; 0: two kernels that work in place, with the least memory
   int dual_bits = 32;  ///< of a stored component of the dual: 32 (float) or 16 (parts of lambda); 32 with 0 stages
@@ -29,7 +29,7 @@ std::string fused_form_name(const FusedForm& form);
 /// f (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
 double fused_bytes(bool weighted, const FusedForm& form);
 
-/// The same for the planner: over the share of a copy's rate that the form reaches on an H200
+/// Cost for the planner: over the share of a copy's rate that the form reaches on an H200
 /// (benchmarks/results/nvidia-h200.md).
 KernelCost fused_cost(bool weighted, const FusedForm& form);
 
@@ -43,14 +43,14 @@ struct FusedTile {
 /// The largest tile that the device takes, of those measured to be fast, for rows of nx voxels.
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 
-/// Whether it takes any.
+/// True if the device takes any tile.
 bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 
-/// What was measured to be fastest on devices like all of these (see benchmarks/results/nvidia-h200.md) and is bitwise
-/// identical to the kernels in place; nothing if one of them is of a kind that was not measured.
+/// The form that was measured to be fastest on devices like all of these (see benchmarks/results/nvidia-h200.md) and is
+/// bitwise identical to the kernels in place; nothing if one of them is of a kind that was not measured.
 std::optional<FusedForm> known_form(std::span<const DeviceModel> devices);
 
 /// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (weighted: and

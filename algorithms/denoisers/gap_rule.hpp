@@ -1,4 +1,4 @@
-// When the duality gap is worth evaluating, from the gaps found so far.
+// Rule for when the duality gap is worth evaluating, from the gaps found so far.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class GapRule {
   /// 200, and every 25 from there; below 0: none, and it is never evaluated on the way.
   explicit GapRule(double target) : target_(target) {}
 
-  /// After so many iterations (more than at the last call) the relative gap was this.
+  /// Records the relative gap after so many iterations (more than at the last call).
   void found(int done, double gap) { points_.push_back({done, gap}); }
   /// The first number of iterations after `done` at which the gap is to be evaluated.
   int next(int done) const;

@@ -6,7 +6,7 @@
 namespace halocline {
 
 /// u = f convolved with a Gaussian of standard deviation sigma mm along every axis, cut at 4 sigma and divided by the
-/// sum of the weights that lie in the volume. Input "f", result "u".
+/// sum of the weights inside the volume. Input "f", result "u".
 class Gaussian : public Filter {
  public:
   /// Uses size, spacing, filter.sigma, variants.

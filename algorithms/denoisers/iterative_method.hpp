@@ -9,8 +9,8 @@ namespace halocline {
 class IterativeMethod : public StencilLoop, public Reduction {
  public:
   virtual Requirements requirements() const = 0;
-  /// For run_program(): inputs and the output by the names of requirements(). The method outlives it, and knows
-  /// afterwards what reduced() was told.
+  /// Program for run_program(): inputs and the output by the names of requirements(). The method outlives it, and has
+  /// the results of reduced() afterwards.
   Program program() { return stencil_program(requirements(), *this, *this); }
 };
 

@@ -246,7 +246,7 @@ bool Pdu::reduced(int done, std::span<const double> sums) {
   return (over || now.iteration == parameters_.iterations) && end_stage(done);
 }
 
-// Whether it was the last one.
+// Ends a stage; true if it was the last one.
 bool Pdu::end_stage(int done) {
   if (stage_ + 1 == stages_in_all()) return true;
   ++stage_;

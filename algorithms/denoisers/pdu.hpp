@@ -11,8 +11,8 @@ namespace halocline {
 /// min_u 1/2 ||u - f||^2 + lambda TV(u) (Rudin, Osher & Fatemi 1992), isotropic, forward differences divided by the
 /// spacing, by primal-dual iterations (Zhu & Chan 2008; Chambolle & Pock 2011). Input "f", result "u". The gap is
 /// primal minus dual value; ||u - u*||^2 <= 2 gap. It is evaluated where GapRule says, and at the end. A path of
-/// several lambda goes on from u and q of the one before: the first dual step projects q to the new lambda. That needs
-/// fewer iterations than starting anew (5 to 30 % where neighbours differ by less than 2), and nothing else.
+/// several lambda starts each from u and q of the one before: the first dual step projects q to the new lambda. That
+/// needs fewer iterations than starting again (5 to 30 % where neighbours differ by less than 2), and nothing else.
 class Pdu : public DenoiseMethod {
  public:
   /// Uses size, spacing, iterations, lambda or path, gap, schedule, fused (with a dimensionless schedule), variants.
@@ -39,23 +39,23 @@ class Pdu : public DenoiseMethod {
  protected:
   /// components: of the sums that reduce() evaluates for each slice.
   Pdu(const MethodParameters& parameters, bool weighted, int components);
-  /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
+  /// Launches the dual step. Standard steps divide the dimensionless dual step; spdu overrides it.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
   void launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::vector<SlabArgument>& arguments) const;
   /// The dual's step along every axis, as the kernels take it.
   virtual std::array<float, 3> dual_steps(const Steps& steps) const;
-  /// From (gap, total variation, squared fidelity).
+  /// Record made from (gap, total variation, squared fidelity).
   virtual IterationRecord record(int done, std::span<const double> sums) const;
 
   bool extrapolates() const { return parameters_.schedule == Schedule::chambolle_pock; }
   bool fused() const { return parameters_.fused.stages > 0; }
   void declare_fused(Requirements& need) const;
   std::string dual_option() const;
-  /// Of iteration number `iteration` of the run.
+  /// Steps of iteration number `iteration` of the run.
   const Steps& steps_of(int iteration) const;
   std::string primal_options() const { return extrapolates() ? "-D EXTRAPOLATE" : ""; }
-  /// With factor: arguments of the extrapolated image that stand after "u".
+  /// Pushes the arguments of the extrapolated image that follow "u", with its factor.
   void push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const;
 
   MethodParameters parameters_;   // lambda: that of the stage

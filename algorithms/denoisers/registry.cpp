@@ -25,7 +25,7 @@ std::unique_ptr<IterativeMethod> make(const MethodParameters& parameters) {
   return std::make_unique<Method>(parameters);
 }
 
-// Plain total variation has kernels of its own.
+// Plain total variation has separate kernels.
 template <class Plain, bool weighted>
 std::unique_ptr<IterativeMethod> make_regularised(const MethodParameters& parameters) {
   if (parameters.regulariser.plain()) return make<Plain>(parameters);

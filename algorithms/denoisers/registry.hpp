@@ -15,7 +15,7 @@ std::unique_ptr<IterativeMethod> make_method(const std::string& name, const Meth
 std::unique_ptr<DenoiseMethod> make_denoiser(const std::string& name, const MethodParameters& parameters);
 /// All methods, the skeleton among them.
 std::vector<std::string> method_names();
-/// Those that denoise.
+/// Names of the methods that denoise.
 std::vector<std::string> denoiser_names();
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// What pdu and spdu penalise and allow beside plain total variation.
+// Penalties and bounds of pdu and spdu beside plain total variation.
 #pragma once
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace halocline {
 
 /// phi(d) of the difference vector d at a voxel. isotropic: |d| (Rudin, Osher & Fatemi 1992). anisotropic: the sum
 /// |d_x| + |d_y| + |d_z|. huber: |d|^2 / (2 delta) up to |d| = delta and |d| - delta / 2 beyond (Huber 1964): slopes
-/// stay slopes where total variation makes stairs (Chambolle & Pock 2011, section 6.2).
+/// remain slopes where total variation makes stairs (Chambolle & Pock 2011, section 6.2).
 enum class Variation { isotropic, anisotropic, huber };
 
 /// Throws InputError that names `variation` and lists the names.

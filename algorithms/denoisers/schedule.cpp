@@ -28,8 +28,9 @@ struct Constants {
 // step and 8 times the product, for every dimension and spacing.
 constexpr Constants zhu_chan{2.4, 0.96, 10, 15};
 
-// By random search (in double precision) for the fewest iterations to 1e-2, 1e-3 and 1e-4 on nine problems of two balls
-// and of blocks in 2D and 3D: weak and strong smoothing, thick slices, weights. The optimum is flat.
+// Constants found by random search (in double precision) for the fewest iterations to 1e-2, 1e-3 and 1e-4 on nine
+// problems of two balls and of blocks in 2D and 3D: weak and strong smoothing, thick slices, weights. The optimum is
+// flat.
 constexpr Constants searched{2.5, 0.8, 3, 6};
 
 // Growing further than k = 500 only adds rounding: float32 reaches a relative gap of 4e-8 with the stop and 2e-7

@@ -30,7 +30,7 @@ struct Steps {
 /// schedule left its stability limits.
 std::vector<Steps> make_steps(Schedule schedule, int count, double norm2, double gamma);
 
-/// Whether the dual step is dimensionless: one for every dimension and spacing, and a step a voxel with weights.
+/// True if the dual step is dimensionless: one for every dimension and spacing, and a step a voxel with weights.
 inline bool is_dimensionless(Schedule schedule) {
   return schedule == Schedule::standard || schedule == Schedule::zhu_chan;
 }

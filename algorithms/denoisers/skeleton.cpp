@@ -25,7 +25,7 @@ Requirements Skeleton::requirements() const {
   need.iterations = parameters_.iterations;
   need.halo_low = need.halo_high = 1;  // v_i needs the slices below and above
   need.reduction_halo = 0;             // the sum of u needs no neighbours
-  need.reductions_steer = false;       // what reduced() is told changes nothing
+  need.reductions_steer = false;       // the results of reduced() change nothing
   return need;
 }
 

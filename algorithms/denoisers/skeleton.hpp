@@ -11,23 +11,23 @@
 namespace halocline {
 
 /// Explicit heat diffusion: u <- u + tau * Laplacian(u), Neumann faces, spacing considered; tau = half of the largest
-/// stable step, so the sum of u stays and its variation falls. Input "f" (the start), result "u".
+/// stable step, so the sum of u is constant and its variation falls. Input "f" (the start), result "u".
 class Skeleton : public IterativeMethod {
  public:
   /// Uses size, spacing, iterations, variants. Keep all that iterations need in members that never change during a run.
   explicit Skeleton(const MethodParameters& parameters);
 
-  /// Which arrays there are, how far one iteration reaches, and how many iterations there will be.
+  /// Arrays, the reach of one iteration, and the number of iterations.
   Requirements requirements() const override;
   /// Fills the state from the inputs, over all slices that the slab holds.
   void start(Slab& slab) const override;
   /// One iteration, right on `core`.
   void iterate(Slab& slab, int iteration, Range core) const override;
-  /// When to sum: here every 10 iterations.
+  /// Number of iterations after which sums are due: here every 10.
   int next_reduction(int done) const override { return done < 0 ? 10 : (done / 10 + 1) * 10; }
   /// The sums of every slice of `interior`.
   void reduce(Slab& slab, int done, Range interior) const override;
-  /// What to do with the sums over the volume; true would stop the run.
+  /// Uses the sums over the volume; true would stop the run.
   bool reduced(int done, std::span<const double> sums) override;
 
   /// The sum of u after the last reduction.

@@ -109,7 +109,7 @@ bool Tvgd::keeps(const Slab& slab) const {
   return sums_.on_cpu(slab) && slab.interior().count() == slab.nz();
 }
 
-// Without a target the norm alone steers; what the descent came to is measured at the end.
+// The norm alone steers without a target; the result of the descent is measured at the end.
 bool Tvgd::measures(int done) const {
   return std::isfinite(parameters_.target_rms) || done == 0 || done == parameters_.iterations || done == ended_at_;
 }
@@ -133,7 +133,8 @@ void Tvgd::reduce(Slab& slab, int done, Range interior) const {
   sums_.add_up(slab, interior, sets, all ? 4 : 1);
 }
 
-// Where the host has to see every iteration's sums: it sets the factor of the next one.
+// Iterations that the device can do alone: none where the host has to see every iteration's sums, as it sets the factor
+// of the next one.
 int Tvgd::window(const Slab& slab) const {
   const bool takes = slab.device().max_work_group >= steer_items;
   return takes && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? records : 0;

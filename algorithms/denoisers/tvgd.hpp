@@ -38,7 +38,7 @@ class Tvgd : public DenoiseMethod, private DeviceSteering {
  protected:
   /// v = the next u on `core`, of a slab that keeps no gradient.
   virtual void step(Slab& slab, Range core) const;
-  /// Whether reduce() leaves the gradient in v, for the step to add it to u.
+  /// True if reduce() leaves the gradient in v, for the step to add it to u.
   bool keeps(const Slab& slab) const;
   /// Work-items and options; on GPUs an item has four columns where rows allow it.
   struct Shape {
@@ -47,7 +47,7 @@ class Tvgd : public DenoiseMethod, private DeviceSteering {
     std::size_t sets;  // of partial sums a slice
   };
   Shape shape(const Slab& slab, Range slices, int depth) const;
-  /// What a kernel that steps takes of the factor: control, whether it counts, given.
+  /// Pushes the arguments that a stepping kernel takes of the factor: control, whether it counts, given.
   void push_factor(std::vector<SlabArgument>& arguments, const Slab& slab) const;
 
   MethodParameters parameters_;
@@ -57,7 +57,7 @@ class Tvgd : public DenoiseMethod, private DeviceSteering {
 
  private:
   bool measures(int done) const;
-  /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
+  /// Factor of the next g. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;
 
   double count_;  // voxels

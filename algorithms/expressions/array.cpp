@@ -13,7 +13,7 @@
 namespace halocline::expressions {
 namespace {
 
-// The same number for every element.
+// Operand with the same number for every element.
 struct Everywhere {
   Scalar value;
   static void write(std::vector<Op>& code) { code.push_back(Op::scalar); }
@@ -45,7 +45,7 @@ bool is_through(const Operand& operand) {
   return beside && operand.axis == 2;
 }
 
-// Whether the target of a statement that reads it has to be other memory.
+// True if the target of a statement that reads it has to be other memory.
 bool needs_other_memory(const Leaves& leaves, const Storage* target) {
   const auto& arrays = leaves.arrays;
   const bool reads_it =

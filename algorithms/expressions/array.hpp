@@ -1,4 +1,4 @@
-// Arrays over the voxels of a volume or the pixels of projections, wherever they lie.
+// Arrays over the voxels of a volume or the pixels of projections, in whatever memory.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace halocline::expressions {
 
 class Recorder;
 
-/// What an array is over: the voxels of a volume, or the pixels of a stack of projections, of one Context.
+/// Domain of an array: the voxels of a volume, or the pixels of a stack of projections, of one Context.
 class Space {
  public:
   Space(std::shared_ptr<Recorder> recorder, ArrayKind kind, std::shared_ptr<const Grid> grid)
@@ -19,7 +19,7 @@ class Space {
   ArrayKind kind() const { return kind_; }  ///< volume or projections
   const Grid& grid() const { return *grid_; }
   Recorder& recorder() const { return *recorder_; }
-  /// For messages: "the volume of 4 x 5 x 6".
+  /// Text for messages: "the volume of 4 x 5 x 6".
   std::string text() const;
   bool operator==(const Space& other) const { return recorder_ == other.recorder_ && kind_ == other.kind_; }
 
@@ -34,8 +34,8 @@ concept ArrayExpression = requires {
   typename T::IsArrayExpression;
 };
 
-/// float32 values over a space. Copies are cheap: they share their memory until one of them is written. What is written
-/// to it is recorded, and computed when a number or an array is read (Context).
+/// float32 values over a space. Copies are cheap: they share their memory until one of them is written. Assignments are
+/// recorded, and computed when a number or an array is read (Context).
 class Array {
  public:
   Array() = default;  ///< of no space, to be assigned
@@ -53,25 +53,25 @@ class Array {
     assign(form_of<E>(), leaves_of(expression));
     return *this;
   }
-  /// The same value everywhere.
+  /// Assigns the same value to every element.
   Array& operator=(const Scalar& value);
 
-  /// Whether nothing was assigned to it.
+  /// True if nothing was assigned to it.
   bool empty() const { return !owned_; }
   /// Throws InputError if it is of none.
   const Space& space() const;
 
-  // For those who record statements:
+  // Members for classes that record statements:
   /// An array of a program, whose memory has this name there.
   static Array declared(const Space& space, const std::string& name);
-  /// Whether other arrays have the same memory.
+  /// True if other arrays have the same memory.
   bool is_shared() const { return owned_.use_count() > 1 && !owned_->storage->declared; }
-  /// What statements read.
+  /// Memory that statements read.
   const std::shared_ptr<Storage>& storage() const;
-  /// Memory to write to, which no other array shares (that of a program's array is always the same); what is there
-  /// counts as lost. `space`: of what is written.
+  /// Memory to write to, which no other array shares (that of a program's array is always the same); its contents count
+  /// as lost. `space`: that of the statement's result.
   const std::shared_ptr<Storage>& overwrite(const Space& space);
-  /// What an assignment of an expression records.
+  /// Records the assignment of an expression.
   void assign(const Form& form, Leaves leaves);
 
  private:
@@ -85,7 +85,7 @@ class Array {
 Array zeros(const Space& space);
 /// `value` everywhere.
 Array constant(const Space& space, const Scalar& value);
-/// Of these values, in the order of Volume::voxels. Throws InputError for another size.
+/// Array with these values, in the order of Volume::voxels. Throws InputError for another size.
 Array load(const Space& space, const VolumeSource& values);
 Array load(const Space& space, const Volume& values);
 /// Uniform in [0, 1), by Philox of `seed` and the element's number.

@@ -1,8 +1,8 @@
-// Where expressions are computed.
+// Context in which expressions are computed.
 //
 // Statements over arrays (`x += alpha * p`) are recorded. They are computed when a number is read (value()), an array
-// comes to the host (read()), or flush() is called: statements over one space that follow each other become one pass
-// over memory, with the sums over what it writes.
+// is copied to the host (read()), or flush() is called: statements over one space that follow each other become one
+// pass over memory, with the sums over what it writes.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class SessionRecorder;
 
 class Context {
  public:
-  /// Arrays lie on these devices where they fit, in slabs; else in host memory, and slabs take turns on the devices.
+  /// Arrays reside on these devices where they fit, in slabs; else in host memory, and slabs take turns on the devices.
   explicit Context(std::vector<Device> devices, const PlanOptions& options = {});
 
   /// Arrays over the voxels of a volume, and over the pixels of a stack of projections (u, v, view). A Context has one
@@ -30,14 +30,14 @@ class Context {
   /// Computes all that has been recorded; kernels may be under way when it returns. Throws PlanError where arrays do
   /// not fit, ClError, BuildError, Interrupted; what had been recorded is then lost.
   void flush() const;
-  /// The same, until all kernels have ended.
+  /// Flushes, and waits until all kernels have ended.
   void wait() const;
   /// false: every statement by itself. The values are the same, bit for bit.
   void fuse(bool on) const;
-  /// For tests: kernels of other devices.
+  /// Selects kernels of other devices, for tests.
   void use(KernelVariants variants) const;
 
-  /// How arrays lie.
+  /// Plan of the arrays.
   const Plan& plan() const;
   /// Kernels that have been written so far, and passes over arrays that statements took.
   std::size_t kernels() const;

@@ -157,7 +157,7 @@ Elements<Op::shifted> shift(const Array& x, int axis, int by);
 Node<Op::divide, Elements<Op::difference>, ScalarLeaf> gradient(const Array& x, int axis);
 /// The adjoint of gradient() with the same axis: of its three components, minus the divergence.
 Node<Op::divide, Elements<Op::adjoint_difference>, ScalarLeaf> adjoint_gradient(const Array& x, int axis);
-/// Of expressions: they are computed first.
+/// Overload for expressions, which are computed first.
 template <ArrayExpression E>
 auto shift(const E& x, int axis, int by) {
   return shift(Array(x), axis, by);

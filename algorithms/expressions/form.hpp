@@ -1,4 +1,4 @@
-// What an expression computes of each element, apart from which arrays and scalars it is of.
+// Computation of an expression for each element, apart from which arrays and scalars it uses.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Form {
 /// The form with this code: the same object for the same code.
 const Form& form_with(const std::vector<Op>& code);
 
-/// Whether it reads other elements than the one that it computes.
+/// True if it reads other elements than the one that it computes.
 constexpr bool reads_neighbours(Op op) {
   return op == Op::shifted || op == Op::difference || op == Op::adjoint_difference;
 }

@@ -13,19 +13,19 @@ namespace halocline::expressions {
 /// OpenCL C over arrays of one space, for any number of slabs and devices. Arguments of the kernel: the arrays in the
 /// order of `arrays` (__global float*, const those that are read), as many float numbers as a call gives, and `Extent
 /// extent` (cl/extent.clh). Work-items: one an element, x = get_global_id(0), y = get_global_id(1), z = extent.begin +
-/// get_global_id(2); they may be more, so kernels return where x >= extent.nx, y >= extent.ny or z >= extent.end.
-/// AT(x, y, z) is the element's place in an array. Of volumes that it reads, `halo` slices below and above its own are
-/// there, inside the volume; it writes its own element alone. Projections: x, y, z are column, row and view.
+/// get_global_id(2); they may be more, so kernels return where x >= extent.nx, y >= extent.ny or z >= extent.end. AT(x,
+/// y, z) is the element's place in an array. Of volumes that it reads, `halo` slices below and above its own are
+/// present, inside the volume; it writes its own element alone. Projections: x, y, z are column, row and view.
 class Kernel {
  public:
   /// `arrays`: their names, and whether the kernel reads or writes them. One that it writes and whose old values it
-  /// reads, too, is not for kernels with a halo. Throws InputError for a name that is there twice, or if none is
+  /// reads, too, is not for kernels with a halo. Throws InputError for a name that is given twice, or if none is
   /// written.
   Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays, int halo = 0);
 
   /// Records the statement. `arrays` by name; what is written need not have a space yet. Throws InputError for arrays
   /// of several spaces, for names that are missing or not known, and where the kernel's own arguments are others than
-  /// the arrays, so many numbers and the extent (their types, too, where the driver tells them), BuildError with the
+  /// the arrays, so many numbers and the extent (their types, too, where the driver reports them), BuildError with the
   /// compiler's log, which counts the lines of `source`.
   void operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers = {}) const;
 
@@ -38,7 +38,7 @@ class Kernel {
 };
 
 /// An operator within a space whose two directions are kernels, with these numbers: `forward` reads "x" and writes "y",
-/// `adjoint` reads "y" and writes "x". They need be adjoint to each other: adjoint_error() tells.
+/// `adjoint` reads "y" and writes "x". They have to be adjoint to each other: adjoint_error() measures it.
 LinearOperator kernel_operator(const Space& space, const Kernel& forward, const Kernel& adjoint,
                                const std::vector<Scalar>& numbers = {});
 

@@ -24,7 +24,7 @@ std::string size_of(int axis) {
   return "extent.n" + index_of(axis);
 }
 
-// What an index grows by to the element `by` further along the axis.
+// Growth of an index towards the element `by` further along the axis.
 std::string step_of(int axis, int by) {
   const std::string count = std::to_string(std::abs(by)), sign = by < 0 ? " - " : " + ";
   if (axis == 0) return sign + count;
@@ -32,7 +32,7 @@ std::string step_of(int axis, int by) {
   return sign + (std::abs(by) == 1 ? stride : count + " * " + stride);
 }
 
-// Whether that element exists.
+// Condition under which that element exists.
 std::string inside(int axis, int by) {
   return by < 0 ? fmt::format("{} >= {}", index_of(axis), -by)
                 : fmt::format("{} + {} < {}", index_of(axis), by, size_of(axis));
@@ -134,7 +134,7 @@ class PassText {
   const std::string& body() const { return body_; }
   const std::string& terms() const { return terms_; }
   const Roles& roles() const { return roles_; }
-  // With types, or the names alone.
+  // Arguments with types, or the names alone.
   std::string arguments(bool types, const char* restricted) const {
     std::string result;
     for (std::size_t n = 0; n < roles_.arrays.size(); ++n) {

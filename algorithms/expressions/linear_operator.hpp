@@ -12,8 +12,8 @@ namespace halocline::expressions {
 class LinearOperator {
  public:
   using Function = std::function<Array(const Array&)>;
-  /// Ones of the caller's own: functions that take arrays over `domain` to those over `range`, and back. They need be
-  /// adjoint to each other: adjoint_error() tells.
+  /// Operator of the caller's functions, which take arrays over `domain` to those over `range`, and back. They have to
+  /// be adjoint to each other: adjoint_error() measures it.
   LinearOperator(const Space& domain, const Space& range, Function apply, Function adjoint);
 
   const Space& domain() const { return domain_; }

@@ -24,11 +24,11 @@ struct Pass {
   std::vector<Line> lines;
   std::vector<bool> kept;  ///< by array: it outlives the pass; others are values of the kernel alone
 
-  /// The same numbers for the same kernel.
+  /// Key with the same numbers for the same kernel.
   std::vector<int> key() const;
 };
 
-/// What a pass does with an array.
+/// Use that a pass makes of an array.
 struct Role {
   bool loaded = false;      ///< its element is read before the pass writes it
   bool neighbours = false;  ///< other elements are read
@@ -49,7 +49,7 @@ Roles roles_of(const Pass& pass);
 /// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
 /// along x, a macro.
 std::string kernel_text(const Pass& pass);
-/// The same of a pass without sums and neighbours, for arrays of float4: GPUs want 16 bytes a work-item.
+/// Kernel of a pass without sums and neighbours, for arrays of float4: GPUs need 16 bytes a work-item for full speed.
 std::string wide_kernel_text(const Pass& pass);
 
 struct PassKernel {
@@ -64,11 +64,11 @@ class PassBuilder {
   static constexpr int most_arrays = 12, most_scalars = 24, most_sums = 4;
 
   bool empty() const { return statements_.empty(); }
-  /// Whether the pass with it is still one: of one space, with no element that depends on what the pass does with
+  /// True if the pass with it is still one: over one space, with no element that depends on what the pass does with
   /// another one. Its scalars are known.
   bool takes(const Statement& statement) const;
   void add(Statement statement);
-  /// Those added. Their arrays have the numbers of their places in storages().
+  /// Pass of the statements that were added. Its arrays are numbered by their places in storages().
   Pass pass() const;
   const std::vector<Storage*>& storages() const { return storages_; }
   const std::vector<Statement>& statements() const { return statements_; }

@@ -6,7 +6,7 @@
 namespace halocline::expressions {
 namespace {
 
-// Of a work-item: the compilers of CPUs make vectors of loops.
+// Elements of a work-item: the compilers of CPUs make vectors of loops.
 constexpr std::size_t elements_of_cpus = 4096;
 const std::string cpu_option = fmt::format("-D ELEMENTS={}", elements_of_cpus), gpu_option = "-D ELEMENTS=1";
 

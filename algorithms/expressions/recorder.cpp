@@ -5,7 +5,7 @@
 namespace halocline::expressions {
 namespace {
 
-// Whether anything of it outlives it.
+// True if any result of the pass outlives it.
 bool has_results(const Pass& pass) {
   return std::any_of(pass.lines.begin(), pass.lines.end(), [&](const Pass::Line& line) {
     return line.target < 0 || pass.kept[static_cast<std::size_t>(line.target)];

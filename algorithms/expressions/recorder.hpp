@@ -31,7 +31,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   bool empty() const { return pending_.empty(); }
   std::size_t count() const { return pending_.size(); }
 
-  /// Where arrays lie that have values. Throws InputError where they get them when a program runs.
+  /// Session that holds the values of arrays. Throws InputError where arrays get values when a program runs.
   virtual Session& session() = 0;
   virtual std::vector<Device> devices() = 0;
   virtual void release(const Storage& storage) = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using Function = std::function<double(const Scalars&)>;
 
-// How a step finds a number. Variables are found as they are where the step stands in the program.
+// Function by which a step finds a number. Variables have the value that they have at the step's place in the program.
 Function function_of(const std::shared_ptr<ScalarNode>& node) {
   if (node->value) return [value = *node->value](const Scalars&) { return value; };
   if (node->in_program) return node->in_program;

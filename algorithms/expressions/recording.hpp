@@ -58,7 +58,7 @@ class Recording {
   /// Let what is stated within go over these views (Step::views), or be done where `due` says so (Step::due).
   void over(std::function<Range(const Scalars&)> views, const Body& body);
   void when(std::function<bool(const Scalars&)> due, const Body& body);
-  /// A step of its own, of arrays with the names that name_of() gives.
+  /// Records a caller's step, over arrays with the names that name_of() gives.
   void step(Step step);
   /// Calls a function of a number that follows from sums stated before, where a formula does not say it.
   void then(const Scalar& value, std::function<void(double value, Scalars&)> function);
@@ -72,7 +72,7 @@ class Recording {
   void record(std::vector<Step> Program::*steps, const Body& body);
 
   std::shared_ptr<ProgramRecorder> recorder_;
-  std::vector<Array> arrays_;  // whoever else knows them
+  std::vector<Array> arrays_;  // also known to others
 };
 
 /// The name that an array of a program has there.

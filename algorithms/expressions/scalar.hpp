@@ -33,7 +33,7 @@ class Scalar {
 
   /// The number, if all that it follows from has been computed.
   std::optional<double> known() const;
-  /// Whether steps from here on find it: it is known, or will be when the program runs.
+  /// True if steps from here on find it: it is known, or will be when the program runs.
   bool ready() const;
   std::shared_ptr<ScalarNode> node() const;
 

@@ -6,7 +6,8 @@
 namespace halocline::expressions {
 namespace {
 
-// What passes over arrays of this size need, and one of them, by whose cost plans are made.
+// Program with the needs of passes over arrays of this size, and one of them as an example, by whose cost plans are
+// made.
 Program needs_of(ArrayKind kind, const Grid& grid) {
   const bool volume = kind == ArrayKind::volume;
   Program program;

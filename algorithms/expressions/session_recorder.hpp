@@ -18,7 +18,7 @@ class SessionRecorder : public Recorder {
   std::vector<Device> devices() override { return session_.devices(); }
   void release(const Storage& storage) override { session_.release(storage.name); }
 
-  /// For the names of arrays that steps have of their own: no other steps get it.
+  /// Label for the names of a step's private arrays: no other step gets it.
   std::string next_label() { return std::to_string(++labels_) + " "; }
 
  private:

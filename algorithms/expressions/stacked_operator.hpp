@@ -21,7 +21,7 @@ class StackedOperator {
   Array adjoint(const std::vector<Array>& y) const;
   /// K^T K, which is an operator like others.
   LinearOperator normal() const;
-  /// As LinearOperator::norm().
+  /// Norm, as LinearOperator::norm().
   double norm() const;
 
  private:
@@ -36,7 +36,7 @@ std::vector<Array> operator*(const StackedOperator& K, const X& x) {
   return K(Array(x));
 }
 
-/// As that of LinearOperator, of random x and y.
+/// Error as that of LinearOperator, with random x and y.
 double adjoint_error(const StackedOperator& K, std::uint64_t seed = 1);
 
 }  // namespace halocline::expressions

@@ -59,7 +59,7 @@ struct Statement {
   std::shared_ptr<const Scope> scope = nullptr;
 };
 
-/// A step of its own (scheduling/planning/program.hpp): a projection, a user's kernel.
+/// A caller's step (scheduling/planning/program.hpp): a projection, a user's kernel.
 struct StepStatement {
   std::vector<std::shared_ptr<Storage>> reads, writes;
   std::vector<Scalar> scalars = {};

@@ -17,7 +17,7 @@ struct TvOptions {
 };
 
 /// The proximal operator of lambda TV and the bounds in the metric of voxels' steps, by projected gradients of its dual
-/// (Chambolle 2004; diagonal steps as Pock & Chambolle 2011). The dual q, three volumes with |q| <= lambda, goes on
+/// (Chambolle 2004; diagonal steps as Pock & Chambolle 2011). The dual q, three volumes with |q| <= lambda, is kept
 /// from call to call, so a solver that calls it with a slowly changing z needs few iterations.
 class TvProx {
  public:
@@ -36,13 +36,13 @@ class TvProx {
   std::array<Array, 3> q_;
 };
 
-/// Of P(x) = 1/2 sum w (A x - b)^2 + lambda TV(x) over the bounds: P(x) - min P <= gap.
+/// Gap for P(x) = 1/2 sum w (A x - b)^2 + lambda TV(x) over the bounds: P(x) - min P <= gap.
 struct DualityGap {
   double primal = 0, gap = 0;
   double relative() const { return primal > 0 ? gap / primal : 0; }
 };
-/// With the dual w (A x - b) of the rays and that of `prox`, none of whose terms is negative (Rockafellar 1970, section
-/// 31; halocline::Certificate). Throws InputError for arrays of other spaces than those of `A`.
+/// Gap with the dual w (A x - b) of the rays and that of `prox`, none of whose terms is negative (Rockafellar 1970,
+/// section 31; halocline::Certificate). Throws InputError for arrays of other spaces than those of `A`.
 DualityGap duality_gap(const LinearOperator& A, const Array& b, const Array& w, const Array& x, const TvProx& prox);
 
 }  // namespace halocline::expressions

@@ -12,7 +12,7 @@ namespace {
 constexpr float smoothing = 1e-8f;
 constexpr double relaxation_reduction = 0.995;  // of the relaxation from pass to pass
 constexpr int descent_steps = 20;               // n_g, of the total variation after a pass
-// How long those of the first pass are, as a part of how far that pass moved x. With the paper's 0.2 it takes several
+// Length of the steps of the first pass, as a part of how far that pass moved x. With the paper's 0.2 it takes several
 // times the passes until data and variation agree.
 constexpr double descent_length = 0.01;     // alpha
 constexpr double descent_reduction = 0.95;  // by which they become shorter where they move x too far,

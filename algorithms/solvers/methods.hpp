@@ -18,7 +18,7 @@ namespace halocline {
 
 class RayOperator;
 
-/// What search directions are made of: the gradient, or the ramp filter of its slices (RampFilter).
+/// Origin of the search directions: the gradient, or the ramp filter of its slices (RampFilter).
 enum class Preconditioner { none, ramp };
 /// "none", "ramp".
 const std::vector<std::string>& preconditioner_names();
@@ -30,8 +30,8 @@ struct ReconstructionParameters {
   std::string method = "spdhg";  ///< of reconstruction_methods()
   int passes = 0;                ///< at most: a projection and a back-projection of all views each; 0: the method's
   std::optional<Projector> projector = std::nullopt;  ///< none: default_projector()
-  /// Joseph's forward projection in the texture units, in the steps of methods that converge all the same: faster on
-  /// GPUs. What is told of the result goes by the exact projector.
+  /// Joseph's forward projection in the texture units, in the steps of methods that converge in spite of its error:
+  /// faster on GPUs. Reported quantities use the exact projector.
   bool hardware_interpolation = false;
   double relaxation = 1;  ///< between 0 and 2
   double tolerance = 0;   ///< ends where ||A^T W (b - A x)|| is so small a part of ||A^T W b||; 0: never
@@ -39,14 +39,14 @@ struct ReconstructionParameters {
   int subsets = 0;  ///< of the views; 0: the method's choice
   std::uint64_t seed = 1;
   double lambda = 0;  ///< of the penalty; in mm where the data term has no unit (weights: inverse variances)
-  /// Of the penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
+  /// Penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
   Regulariser regulariser = {};
   double gap = 0.1;        ///< the relative duality gap to end at; 0: never
   int polish_steps = 100;  ///< iterations that improve the certificate's dual before each look at the gap, from 1 on
   bool gap_map = false;    ///< keeps each voxel's part of the gap (reconstruct())
 };
 
-/// What the caller gives beside the projections.
+/// Inputs beside the projections.
 struct GivenInputs {
   bool weights = false, start = false;
   /// The start is near the minimum, as the result of another run is: duals of the penalty begin with what suits it, not
@@ -104,12 +104,12 @@ Program solver_program(const RayOperator& A, const ViewSubsets& subsets, const R
 /// methods that do).
 void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
 
-/// What a run loses that goes on from the image of another, in a sentence; empty if nothing.
+/// Loss of a run that starts from the image of another, in a sentence; empty if none.
 std::string lost_of_start(const std::string& method);
 
 /// `passes`, or for 0 what the method takes.
 int pass_count(const ReconstructionParameters& parameters);
-/// Whether the method is at its best from the image of FDK, rather than from 0.
+/// True if the method is at its best from the image of FDK, rather than from 0.
 bool begins_with_fdk(const ReconstructionParameters& parameters);
 
 /// `subsets`, or for 0 what the method takes.

@@ -1,8 +1,8 @@
 // MLEM and its form with ordered subsets, OSEM:
 //   x <- x C_s^-1 A_s^T (b / A x)_s,  subset s after subset, C_s = A_s^T 1
 // (Shepp & Vardi 1982; Lange & Carson 1984; Hudson & Larkin 1994): for emissions b it maximises the Poisson likelihood.
-// Values of b below 0 count as 0, and so do those of a given x. Voxels that no ray of the subset meets stay as they
-// are; those that no ray meets at all begin at 0, others at 1.
+// Values of b below 0 count as 0, and so do those of a given x. Voxels that no ray of the subset meets do not change;
+// those that no ray meets at all begin at 0, others at 1.
 #include "algorithms/solvers/subset_solver.hpp"
 
 namespace halocline {

@@ -20,7 +20,7 @@ class PassOrder {
   int pass(const Scalars& known) const { return number(known) / count_; }
   bool begins_pass(const Scalars& known) const { return number(known) % count_ == 0; }
   bool ends_pass(const Scalars& known) const { return (number(known) + 1) % count_ == 0; }
-  /// Whether it ends every n-th pass, but for the last one.
+  /// True if it ends every n-th pass, except for the last one.
   bool ends_every(int n, const Scalars& known) const {
     return ends_pass(known) && (pass(known) + 1) % n == 0 && number(known) + 1 < static_cast<int>(ranges_.size());
   }

@@ -48,7 +48,7 @@ void require_halves(const Geometry& geometry) {
                       .expected = "a number for so short a scan"});
 }
 
-// Of the first trial, or one of the next, on a half of so many views.
+// Parameters of the first trial, or of one of the next, on a half of so many views.
 ReconstructionParameters trial_parameters(ReconstructionParameters parameters, std::size_t views, bool first) {
   parameters.gap = 0;
   parameters.gap_map = false;
@@ -178,7 +178,7 @@ class Trials {
   bool first_ = true;
 };
 
-// Of three neighbours on a logarithmic scale, of which the middle one is the least.
+// Minimum between three neighbours on a logarithmic scale, of which the middle one is the least.
 double least_between(const StrengthTrial& low, const StrengthTrial& middle, const StrengthTrial& high) {
   const double curvature = low.misfit - 2 * middle.misfit + high.misfit;
   const double shift = curvature > 0 ? (low.misfit - high.misfit) / (2 * curvature) : 0;

@@ -1,4 +1,4 @@
-// How strong the total variation of a reconstruction ought to be, by halves of the views.
+// Strength of the total variation of a reconstruction, chosen by halves of the views.
 #pragma once
 
 #include <vector>
@@ -19,16 +19,16 @@ struct PenaltyStrength {
 
 /// The strength that predicts views best which were left out: every second view (by gantry angle) is reconstructed with
 /// a path of strengths, a factor of 2 apart, each from the result of the one before, and the projections of the others
-/// are compared with what was measured there (cross-validation; Stone 1974). Between strengths a parabola tells. Half
-/// of the views have half of the weight, and the noise of the data term's gradient grows with its root, so lambda of
-/// all views is the root of 2 times that of the half. Takes as long as 25 to 50 passes of all views. `grid`: of the
-/// volume. `parameters`: of a method with a penalty; lambda is not looked at. Throws as reconstruct() does, and
+/// are compared with what was measured there (cross-validation; Stone 1974). Between strengths a parabola is fitted.
+/// Half of the views have half of the weight, and the noise of the data term's gradient grows with its root, so lambda
+/// of all views is the root of 2 times that of the half. Takes as long as 25 to 50 passes of all views. `grid`: that of
+/// the volume. `parameters`: those of a method with a penalty; lambda is ignored. Throws as reconstruct() does, and
 /// InputError for fewer than four views.
 PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geometry& geometry, const Grid& grid,
                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                                 const RunOptions& options = {});
 
-/// What choose_strength() does before the reconstruction.
+/// Forecast of choose_strength(), for plans.
 struct StrengthForecast {
   Plan plan;  ///< of the first trial, which needs the most memory
   int least_trials = 0, most_trials = 0;

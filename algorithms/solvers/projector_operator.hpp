@@ -17,16 +17,16 @@ namespace halocline::expressions {
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
                          std::optional<Projector> projector = std::nullopt);
 
-/// The same of ordered subsets of the views: operator s goes over the views of subset s alone; its results are 0 in the
-/// others. `geometry` and the arrays over `projections` are sorted by subset (ViewSubsets of `projections.size[2]`
-/// views). Throws InputError as ViewSubsets does.
+/// One projector for each ordered subset of the views: operator s goes over the views of subset s alone; its results
+/// are 0 in the others. `geometry` and the arrays over `projections` are sorted by subset (ViewSubsets of
+/// `projections.size[2]` views). Throws InputError as ViewSubsets does.
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
                                               const Grid& projections, int subsets,
                                               std::optional<Projector> projector = std::nullopt);
 
 /// A as formulas of a program that was made by RayOperator::program(). In Recording::over() it goes over these views.
 LinearOperator projector(const Recording& on, const RayOperator& A);
-/// The same with RayOperator::project_fast().
+/// Projector that uses RayOperator::project_fast().
 LinearOperator fast_projector(const Recording& on, const RayOperator& A);
 
 }  // namespace halocline::expressions

@@ -22,7 +22,7 @@ double ramp(std::int64_t n) {
   return n % 2 == 0 ? 0 : -1 / (std::pow(std::numbers::pi * static_cast<double>(n), 2));
 }
 
-// h_n of n = 1 - length to length - 1, so that the kernel need not tell the sides apart.
+// Kernel h_n for n = 1 - length to length - 1, so that the OpenCL kernel need not distinguish the sides.
 std::vector<float> both_sides(std::size_t length) {
   std::vector<float> table;
   const auto last = static_cast<std::int64_t>(length) - 1;
@@ -30,7 +30,7 @@ std::vector<float> both_sides(std::size_t length) {
   return table;
 }
 
-// Of each place along an axis the sum of the kernel over the axis, of float32 values.
+// Appends for each place along an axis the sum of the kernel over the axis, from float32 values.
 void append_sums(std::vector<float>& table, std::size_t length) {
   for (std::size_t at = 0; at < length; ++at) {
     double sum = 0;

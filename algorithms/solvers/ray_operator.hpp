@@ -12,7 +12,7 @@
 
 namespace halocline {
 
-/// What else than A and its exact adjoint a solver takes.
+/// Approximations that a solver accepts in place of A and its exact adjoint.
 struct RayOperatorForms {
   /// The adjoint of another projector stands for A^T, for solvers that allow it (ba_gmres()).
   std::optional<Projector> backprojector = std::nullopt;
@@ -28,20 +28,20 @@ class RayOperator {
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
 
-  /// The same with names of their own for its arrays, for programs with several operators.
+  /// The operator with other names for its arrays, for programs with several operators.
   RayOperator labelled(const std::string& label) const;
 
   const Grid& volume() const { return volume_; }
   const Grid& projections() const { return projections_; }
-  /// A program without steps: sizes, and what the kernels of A and A^T need. Of a solver that works on subsets, whose
-  /// geometry and projections are sorted by subset (ViewSubsets), `largest_subset` is the views of the largest; 0: all.
+  /// A program without steps: sizes, and what the kernels of A and A^T need. For a solver that works on subsets, with
+  /// geometry and projections sorted by subset (ViewSubsets), `largest_subset` is the views of the largest; 0: all.
   Program program(const std::string& name, int largest_subset = 0) const;
   /// to = A from: `from` a volume, `to` projections.
   Step project(const std::string& from, const std::string& to) const;
-  /// The same where 1e-3 of a weight does not matter: for steps of solvers that converge for all that, but not for what
-  /// is told of their result.
+  /// Projection for which an error of 1e-3 of a weight does not matter: for steps of solvers that converge in spite of
+  /// it, but not for what is reported of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
-  /// Whether what stands for A^T is A^T.
+  /// True if the operator used for A^T is A^T.
   bool matched() const { return matched_; }
   /// to = A^T from, or what stands for it.
   Step backproject(const std::string& from, const std::string& to) const;

@@ -34,7 +34,7 @@ double normal_residual_of(const Scalars& known) {
   return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown_scalar;
 }
 
-// What is the same for every device.
+// Data that all devices share.
 struct Work {
   Work(const Grid& projections, const Geometry& scan, const Grid& grid, ReconstructionParameters given_parameters,
        const GivenInputs& inputs)
@@ -75,7 +75,7 @@ struct Work {
   Geometry geometry;
 };
 
-// Of the projections: their weighted norm, and the rays that count.
+// Totals of the projections: their weighted norm, and the rays that count.
 struct RayTotals {
   double norm2 = 0, rays = 0;
   bool good = true;
@@ -129,7 +129,7 @@ class Recorder {
  public:
   Recorder(std::vector<ReconstructionRecord>& history, int subsets) : history_(history), subsets_(subsets) {}
 
-  // After an iteration, or (last) after the steps that follow the last one.
+  // Records the state after an iteration, or (last) after the steps that follow the last one.
   void note(int done, const Scalars& known, bool last) const {
     const bool certified = known.contains("certified");
     const double looked = certified ? known.at("certified") : 0;
@@ -142,7 +142,7 @@ class Recorder {
                              value_of(known, "gap"),
                              value_of(known, "relative_gap")};
     if (certified) now.residual = std::sqrt(2 * known.at("data"));
-    while (!history_.empty() && history_.back().passes >= now.passes) history_.pop_back();  // a run that began anew
+    while (!history_.empty() && history_.back().passes >= now.passes) history_.pop_back();  // a run that began again
     history_.push_back(now);
   }
 
@@ -174,7 +174,7 @@ class SortedInputs {
   ProgramInputs all_;
 };
 
-// Where the reference's gradients are edges.
+// Takes the size of gradients that are edges from the reference.
 void look_at_reference(Regulariser& regulariser, const VolumeSource* reference) {
   if (!regulariser.guided || reference == nullptr) return;
   Volume whole = Volume::uninitialised(reference->grid());

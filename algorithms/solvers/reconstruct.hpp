@@ -22,12 +22,12 @@ struct ReconstructionInputs {
   GivenInputs given() const { return {weights != nullptr, start != nullptr, start != nullptr && near_minimum}; }
 };
 
-/// What a method knew after so many passes; not a number where it has no such quantity.
+/// Quantities that a method knows after so many passes; not a number where it has no such quantity.
 struct ReconstructionRecord {
   double passes = 0;
   double residual;  ///< ||b - A x||, weighted if there are weights
-  /// ||A^T W (b - A x)|| / ||A^T W b||, 0 at the minimum of least squares: W the weights of the rays, of sirt 1 / (A
-  /// 1). Of methods that have something else for A^T, it stands for it.
+  /// |A^T W (b - A x)|| / ||A^T W b||, 0 at the minimum of least squares: W the weights of the rays, for sirt 1 / (A
+  /// 1). Methods that replace A^T use their replacement.
   double normal_residual;
   double primal, dual, gap, relative_gap;
 };
@@ -36,21 +36,21 @@ struct ReconstructionResult {
   RunResult run;  ///< its iterations are subsets
   int subsets = 1;
   double residual = 0;     ///< as in the last record
-  double projections = 0;  ///< the same norm of b
+  double projections = 0;  ///< the norm of b with the weights of residual
   double rays = 0;         ///< with a weight above 0
   double maximum = 0;      ///< that the certificate is for
   bool diverged = false;   ///< os-fista: it went back to the best image it had seen, and on without momentum
   std::vector<ReconstructionRecord> history;
 };
 
-/// By the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the duality gap go to
-/// `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws InputError as
-/// project() and check_parameters() do, with method "fdk" as check_fdk() does, for weights of another size, negative,
-/// not finite or all zero, PlanError, ClError, BuildError, Interrupted.
+/// Reconstructs by the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the
+/// duality gap go to `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws
+/// InputError as project() and check_parameters() do, with method "fdk" as check_fdk() does, for weights of another
+/// size, negative, not finite or all zero, PlanError, ClError, BuildError, Interrupted.
 ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
                                  ReconstructionParameters parameters, const std::vector<Device>& devices,
                                  const RunOptions& options = {}, VolumeSink* gap_map = nullptr);
-/// What it would do.
+/// Plan of reconstruct().
 Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
                       ReconstructionParameters parameters, const GivenInputs& given,
                       const std::vector<DeviceModel>& devices, const PlanOptions& options = {});

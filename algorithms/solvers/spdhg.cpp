@@ -1,8 +1,8 @@
 // SPDHG: penalised weighted least squares by stochastic primal-dual iterations (Chambolle, Ehrhardt, Richtarik &
 // Schonlieb 2018) with diagonal steps from the statistics (sigma = eta w, tau = 0.99 / (eta S max_s A_s^T W A_s 1), so
-// that the step condition holds for every eta). The total variation has a dual of its own, which takes a step with
-// every subset, from the extrapolated x. In pass k eta = max(0.05, 3 / (k + 4)), and every subset comes once, in an
-// order that is drawn from (seed, k). There is no parameter to choose.
+// that the step condition holds for every eta). The total variation has a separate dual, which takes a step with every
+// subset, from the extrapolated x. In pass k eta = max(0.05, 3 / (k + 4)), and every subset is used once, in an order
+// that is drawn from (seed, k). There is no parameter to choose.
 #include "algorithms/solvers/penalised.hpp"
 
 namespace halocline {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* tv_file = "tv_term.cl";
 constexpr std::array duals{"qx", "qy", "qz"};
-// Those of the certificate: what is best for it would throw the solver back.
+// Duals of the certificate: the best for it would set the solver back.
 constexpr std::array polished{"polished qx", "polished qy", "polished qz"};
 
 // The dual step in units of 1 / ||D||^2, and primal steps to the minimum for the q of the moment.
@@ -79,7 +79,7 @@ class TvTerm::Iteration : public PduVariant {
   }
 
   void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
-    if (maximum <= parameters_.regulariser.minimum) return;  // one image alone lies within the bounds
+    if (maximum <= parameters_.regulariser.minimum) return;  // one image alone is within the bounds
     const Range core = slab.interior();
     const double tau = polish_step * (maximum - parameters_.regulariser.minimum) *
                        coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;

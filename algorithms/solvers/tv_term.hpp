@@ -28,7 +28,7 @@ class TvTerm {
   using Array = expressions::Array;
 
   /// Adds the dual volumes "qx", "qy", "qz" (|q| <= lambda) to the program that is recorded, those of its certificate,
-  /// with a guided regulariser the input "reference", and room for halos. What it does is recorded there.
+  /// with a guided regulariser the input "reference", and room for halos. Its statements are recorded there.
   TvTerm(expressions::Recording& on, const TvParameters& parameters);
 
   /// The bound of a penalty's voxels: 0 where none is given.
@@ -51,7 +51,7 @@ class TvTerm {
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves the certificate's q for the data term's gradient z.
   void polish(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
-  /// The same of the solver's own q.
+  /// Improves the solver's own q.
   void improve(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
   /// Receives the sums of cl/tv_term.cl's tv_term_certificate for x, the data term's gradient z and the certificate's
   /// q.

@@ -18,13 +18,13 @@ class ViewSubsets {
   ViewSubsets(int views, int subsets);
 
   int count() const { return static_cast<int>(begins_.size()) - 1; }
-  /// Of the sorted stack, those of subset s.
+  /// Views of subset s, in the sorted stack.
   Range range(int s) const;
   /// Views of the largest subset.
   int largest() const;
   /// The view n of the sorted stack is view order()[n] of the scan.
   const std::vector<int>& order() const { return order_; }
-  /// Subsets in bit-reversed order: neighbours in the order lie far apart (Herman & Meyer 1993, simplified).
+  /// Subsets in bit-reversed order: neighbours in the order are far apart (Herman & Meyer 1993, simplified).
   std::vector<int> bit_reversed() const;
   /// The subsets of pass `pass` in an order that is drawn from (seed, pass) alone (Philox; Fisher & Yates).
   std::vector<int> permutation(std::uint64_t seed, std::uint64_t pass) const;
