@@ -7,7 +7,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #include "tv.clh"
 
-// p of voxel (x, y, z), which lies in the volume.
+// p of voxel (x, y, z), which is inside the volume.
 INLINE float4 direction(__global const float* u, int x, int y, int z, Extent extent, PerAxis r, float eps2) {
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float here = u[i];

@@ -5,7 +5,7 @@
 // Which pixels those are: seen from a source in front of it, a box lies within the hull of what its corners cast, so the corners' least and
 // greatest u and v bound the patch. Corners are taken for as many views at once as they keep the work-items busy; then as many views a pass
 // as have room in TILE_BYTES are copied and added, in their order. Nothing hangs on the bound, nor on what it is rounded to: a work-item
-// that sees a pixel beyond the patch reads all its pixels of that view where they lie, and so do all if a patch is too large, or a
+// that sees a pixel beyond the patch reads all its pixels of that view from global memory, and so do all if a patch is too large, or a
 // corner is not in front of the source.
 //
 // filtered: LAYOUT_COLUMNS, of which one copy serves both columns of a voxel. In local memory a patch has one detector column after the
@@ -57,7 +57,7 @@ INLINE float between(float2 low, float2 high, float across, float along) {
   return fma(along, above, (1.0f - along) * below);
 }
 
-// The same of a view where it lies.
+// Interpolated value, read from the view in global memory.
 INLINE float looked_up(__global const float* restrict view, int rows, Position across, Position along) {
   if (!(across.inside && along.inside)) return 0.0f;
   __global const float* left = view + across.quad * (rows + 2) + along.quad;
@@ -65,7 +65,7 @@ INLINE float looked_up(__global const float* restrict view, int rows, Position a
   return between((float2)(left[0], right[0]), (float2)(left[1], right[1]), across.fraction, along.fraction);
 }
 
-// What a view adds to a voxel: backproject.cl.
+// Contribution of a view to a voxel: backproject.cl.
 INLINE float with_kappa(float value, float u, float v, float correlation) {
 #ifdef VARIANCE
   value *= kappa(u, correlation) * kappa(v, 0.0f);
@@ -81,7 +81,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
   __local float2 corners[AHEAD][8];
   __local Patch patches[AHEAD];
   __local int shares[AHEAD];      // 2^16 over a patch's rows, rounded up
-  __local volatile float lowest;  // of a work-item's z: read anew for every view, or each z + s would take a register
+  __local volatile float lowest;  // z of a work-item, read again for every view, or each z + s would take a register
   const int item = GROUP_WIDTH * (int)get_local_id(1) + (int)get_local_id(0);
   const int i = get_global_id(0), j = get_global_id(1), slice = extent.begin + K_UNROLL * (int)get_global_id(2);
   const bool stored = i < extent.nx && j < extent.ny;  // the others help to copy

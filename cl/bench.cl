@@ -1,4 +1,4 @@
-// What benches run beside the kernels that they measure: the data, and how fast a device fetches.
+// Kernels of benches beside those that they measure: the data, and the rate at which a device fetches.
 //
 // bench_fill: to[layer][row][column] = value number (n * rows + row) * columns + column (bench.clh) of layer n of a stack of `columns` x
 // `rows`, rows `row_begin` to `row_begin + held` of it; layer `at` of the array is layer `first` of the stack.

@@ -18,7 +18,7 @@
 //     1 +- sin^2(pi/2 max(0, |x| - flat)/(1 - flat)), the sign that of x: only rays near its edge are weighed;
 //   GAPS, beta from the arc's start: 2 s/(s + s'), s = s(beta), s' that of the opposite ray, s(beta + pi - 2 gamma),
 //     s the least over all gaps of sin^2(pi/2 x), x = (distance of beta from the gap)/FDK_GAP_RISE held to [0, 1].
-// Truncated rows go on beyond the detector by low_extent and high_extent columns, as line integrals before they are weighed:
+// Truncated rows are continued beyond the detector by low_extent and high_extent columns, as line integrals before they are weighed:
 //   sqrt(L + m x + min(n, 0) x^2) cos(pi/2 max(0, 2 d/(extent + 1) - 1)),      d columns out,
 // the radicand held to [0, 2 L]. L is the square of the mean of the last three pixels, at x = 0; m and n are fitted to the squares of
 // FDK_FITTED pixels of the outer half of the row. The square of the line integrals of an ellipse is a parabola. Data that are no less than 0
@@ -26,7 +26,7 @@
 // UPRIGHT: rows that are not across the rotation axis are interpolated from those that are measured by cubic convolution (Keys 1981): a, b and all above belong to
 //   an upright detector (algorithms/fdk/upright_rows.hpp), whose pixel (column, row), column 0 the first of `columns`, meets the measured one
 //   at (X/Z, Y/Z), (X, Y, Z) = map (column, row, 1). A row is measured where X/Z lies between the ends; above and below the measured rows
-//   it goes on with the outermost one.
+//   the outermost one is repeated.
 // CYLINDER: raw is a cylinder's, and is interpolated bilinearly onto the plane that touches it. In units of SDD its radius is rho, its
 //   centre at (c, 1 - rho) across and away from the source: the ray meets it at the depth tau, the larger root of
 //   (a tau - c)^2 + (tau - 1 + rho)^2 = rho^2, on the arc at atan2(a tau - c, tau - 1 + rho), and on the row where v/SDD = b tau.

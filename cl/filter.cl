@@ -1,4 +1,4 @@
-// What the filters (gaussian, median, nlm) share:
+// Common kernels of the filters (gaussian, median, nlm):
 //   filter_pad       padded = f on the slices begin <= z < end, with the values of the faces along x and y repeated
 //                    beyond them
 //   filter_fidelity  per slice: the sum of (u - f)^2

@@ -1,6 +1,6 @@
 // Gaussian smoothing, an axis at a time:
 //   gaussian_blur  to_i = sum_k w_|k| from_(i + k e) / sum_k w_|k|,  over the k from -radius to radius for which i + k
-//                  e lies in the volume (e: the axis)
+//                  e is inside the volume (e: the axis)
 //
 // Arrays: volumes `from` and `to`, x fastest, first slice in the buffers is `offset`; weights of all axes one after the
 // other, this axis's from `first` on. Halo: `radius` slices low and high where the axis is z. Tunables: LANES_PER_ITEM,

@@ -31,8 +31,8 @@
 //   joseph_tiles.cl           backproject                  CPUs
 //   joseph_turn.cl            joseph_turn                  the volume of TURNED
 //
-// The defines of a file go together in any way. ARC and ENDS are for this file alone: where they are needed, on CPUs and GPUs, nothing else
-// serves. Tunables: INDEX (joseph.clh), K_UNROLL (gather.clh).
+// The defines of a file go together in any way. ARC and ENDS are for this file alone: where they are needed, on CPUs and GPUs, no other
+// file can be used. Tunables: INDEX (joseph.clh), K_UNROLL (gather.clh).
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 // ARC, ENDS: see rays.clh; a plane that the ray ends in counts for the part of it that the ray passes. Then values has ray_values.clh's form.

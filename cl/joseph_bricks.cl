@@ -3,10 +3,10 @@
 //
 //   t(column, plane, k) = sum over rows of path * raw * (1 - |c - k|)
 //
-// is formed once and serves both voxels between which the column passes: volume(a, b', k) += (1 - |b - b'|) t.
+// is formed once and used for both voxels between which the column passes: volume(a, b', k) += (1 - |b - b'|) t.
 //
 // A work-group holds a brick of BRICK_X x BRICK_Y voxels of SLICES slices in local memory. Neighbouring work-items have
-// neighbouring slices, LAYERS each: rows of a column, which lie side by side, are read side by side, and no work-item
+// neighbouring slices, LAYERS each: rows of a column, which are adjacent, are read side by side, and no work-item
 // touches another's sums. All else of a crossing, a column on a plane, is the same for the whole group. So its
 // work-items list crossings, and then all go through the list, column by column, whose rows are then near.
 //
@@ -68,15 +68,16 @@ typedef uint4 uints;
 // A float of this size has whole numbers as its last bits: adding it rounds to the nearest one.
 #define WHOLES 12582912.0f
 #define WHOLES_BITS 0x4b400000u
-// In rows: rows so near to where their weight vanishes are asked, too, because float32 may have rounded them there.
+// Margin, in rows: rows so near to where their weight vanishes are tested, too, because float32 may have rounded them
+// there.
 #define MARGIN 0.0078125f
-// Where c goes so far from row to row, no third row is within 1 of k.
+// Step of c from row to row beyond which no third row is within 1 of k.
 #define FAR 1.01f
 // hat() of the distance c, as GPUs have it in one instruction.
 #define WEIGHT(c) fmin(fmax(1.0f - fabs(c), 0.0f), 1.0f)
 
-// Of a view and plane p across an axis: a ray that has d along the axis meets it at c = centre + (x + u y + v z) / d, u
-// and v being columns and rows from the detector's centre.
+// Coefficients for a view and plane p across an axis: a ray that has d along the axis meets it at c = centre + (x + u y
+// + v z) / d, u and v being columns and rows from the detector's centre.
 INLINE float4 affine_of(__global const float* r, int axis, float p) {
   const bool x = axis == 0;
   return (float4)(fma(p, r[2], x ? r[4] : -r[3]), fma(p, r[8], x ? r[10] : -r[9]), fma(p, r[14], x ? r[16] : -r[15]),
@@ -241,7 +242,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void joseph_bricks_b
             const float c_middle = fma(
                 middle_v, slope, fma(fma(from_centre(column, batch.columns), numbers.y, numbers.x), ray.w, centre_k));
             lines[n] = (float4)(slope, c_middle, per_row, fma(-c_middle, per_row, row_start - fabs(per_row)));
-            // of a pair of voxels that lies in the brick by half, this half
+            // of a pair of voxels that is half inside the brick, this half
             const float b = fma(first_p + (float)plane, ray.x, ray.y), whole = floor(b);
             const int before = (int)whole - begin_b, pair = clamp(before, 0, length - 2);
             const float low = hat(b, whole), high = hat(b, whole + 1.0f);

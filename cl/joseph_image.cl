@@ -40,13 +40,13 @@ __constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP |
 __constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
 
-// Where plane p is met along height, as the image counts it if slice 0 is its first; to subtract the whole slices before the first held is
-// exact afterwards, so that the fraction does not depend on them.
+// Height at which plane p is met, in the image's rows if slice 0 is its first; to subtract the whole slices before the first held is exact
+// afterwards, so that the fraction does not depend on them.
 INLINE float height_at(float p, Line line) {
   return fma(p, line.slope_c, line.shift_c + TEXEL_CENTRE);
 }
 
-// Whether the slab takes the sample of plane p.
+// True if the slab takes the sample of plane p.
 INLINE bool taken(float p, Line line, float from, float to) {
   const float c = height_at(p, line);
   return c >= from + TEXEL_CENTRE && c < to + TEXEL_CENTRE;

@@ -1,10 +1,10 @@
 // joseph_project for CPUs: 8 neighbouring pixels of a row go through the planes together, in vectors whose arithmetic has the bits of the same
-// in single floats. The compiler leaves the portable form scalar. Where b or c lies beyond the volume's face the voxels that are read move
+// in single floats. The compiler leaves the portable form scalar. Where b or c is beyond the volume's face the voxels that are read move
 // back by one, and weights change places, so that pairs are read whole, and both lines at the same distance: nx and ny are 2 or more. Most
-// planes lie between those where any of the 8 comes in or goes out, and there nothing has to be looked at.
+// planes are between those where any of the 8 enters or leaves, and need no tests.
 //
-// What takes time is memory: alone, a vector's march meets every plane in another cache line, and waits. So a work-item takes STRIP columns
-// through PLANES planes at a time, and reads along lines of voxels as they lie.
+// Memory takes the time: alone, a vector's march meets every plane in another cache line, and waits. So a work-item takes STRIP columns
+// through PLANES planes at a time, and reads along lines of voxels in their order.
 #pragma OPENCL FP_CONTRACT OFF
 #include "joseph.clh"
 #include "lanes.clh"
@@ -64,7 +64,7 @@ INLINE float least_of(lanes x) {
   return fmin(fmin(fmin(x.s0, x.s1), fmin(x.s2, x.s3)), fmin(fmin(x.s4, x.s5), fmin(x.s6, x.s7)));
 }
 
-// What a ray takes of plane m, for all that have something there.
+// Adds the samples of plane m, for all rays that have something there.
 INLINE lanes add_checked(lanes sums, const Lines lines, const Planes planes, __global const float* voxels, int m) {
   // numbers along c of the first of two lines; there is one alone if the slab holds only the last slice
   const int lowest_c = max(planes.from, 0), highest_c = max(lowest_c, min(planes.to - 1, planes.nc - 2));
@@ -90,7 +90,7 @@ INLINE lanes add_checked(lanes sums, const Lines lines, const Planes planes, __g
   return select(sums, fma(lines.path, fma(second_c, value1, first_c * value0), sums), taken);
 }
 
-// The same where all eight lie between lines of the slab, and between voxels of these.
+// Adds the samples where all eight are between lines of the slab, and between voxels of these.
 INLINE lanes add_inside(lanes sums, const Lines lines, const Planes planes, __global const float* voxels, int m) {
   const lanes p = (float)m - planes.ca;
   const lanes b = fma(p, lines.slope_b, lines.shift_b), c = fma(p, lines.slope_c, lines.shift_c);

@@ -1,8 +1,8 @@
-// joseph_project where every ray lies within a slice: dz is 0 and each detector row has one k in a view (RayTable::slices() tells). For GPUs:
+// joseph_project where every ray runs within a slice: dz is 0 and each detector row has one k in a view (RayTable::slices()). For GPUs:
 // slices are innermost, so that neighbouring work-items, at the same place of neighbouring slices, read neighbouring voxels. Arithmetic and its
 // order are those of the portable form, and so are the bits.
 //
-// ALIGNED: rows lie on slices, one row a slice; the other slice that the portable form interpolates with weighs 0 and is not read. A work-item
+// ALIGNED: rows are on slices, one row a slice; the other slice that the portable form interpolates with weighs 0 and is not read. A work-item
 // takes four slices. Otherwise it takes one row, and four voxels a sample.
 //
 // stacks: the slices held, in blocks of BLOCK, of which each is [j][i][k]; the last block may be thinner. Their number is rounded up to a
@@ -38,7 +38,7 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices
 #define SAMPLES float
 #endif
 
-// What a work-item reads: lines of voxels along k. Voxel (m, b) of planes across the axis that the ray follows is at [m a + b b].
+// Lines of voxels along k that a work-item reads. Voxel (m, b) of planes across the axis that the ray follows is at [m a + b b].
 typedef struct {
   __global const SAMPLES* low;
   int low_a, low_b;
@@ -77,7 +77,7 @@ INLINE SAMPLES blended(const Lines lines, const Voxels v, float low_b, float hig
 #endif
 }
 
-// From plane `first` to `last`; a neighbour that is not there weighs nothing, and is not read.
+// Adds the samples from plane `first` to `last`; a neighbour outside weighs nothing, and is not read.
 INLINE SAMPLES add_checked(SAMPLES sum, const Lines lines, const Line line, const Planes planes, float path, int first,
                            int last) {
   for (int m = first; m <= last; ++m) {
@@ -91,7 +91,7 @@ INLINE SAMPLES add_checked(SAMPLES sum, const Lines lines, const Line line, cons
   return sum;
 }
 
-// The same where both neighbours are there.
+// Adds the samples where both neighbours are inside.
 INLINE SAMPLES add_inside(SAMPLES sum, const Lines lines, const Line line, const Planes planes, float path, int first,
                           int last) {
   int m = first;
@@ -118,7 +118,7 @@ INLINE bool inside(const Line line, const Planes planes, int m) {
   return b >= 0.0f && b < (float)(planes.nb - 1);
 }
 
-// What the ray takes of the planes.
+// Adds the samples of the ray on the planes.
 INLINE SAMPLES add_ray(SAMPLES sum, const Lines lines, const Line line, const Planes planes, float path) {
   float low = (float)planes.lowest - planes.ca, high = (float)planes.highest - planes.ca;
   narrow(line.slope_b, line.shift_b, -1.0f, (float)planes.nb, (float)planes.na, &low, &high);

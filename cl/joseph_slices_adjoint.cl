@@ -1,10 +1,10 @@
-// joseph_backproject where every ray lies within a slice (joseph_slices.cl): slices and rows are innermost, and neighbouring work-items, at
+// joseph_backproject where every ray runs within a slice (joseph_slices.cl): slices and rows are innermost, and neighbouring work-items, at
 // the same place of neighbouring slices, read neighbouring pixels. Which columns of a view pass a voxel, and with what weights, is worked out
 // by one work-item for all slices of a group. Weights are those of the portable form and added in its order, so the bits are the same.
 //
-// Each row lies on a slice (ALIGNED).
+// Each row is on a slice (ALIGNED).
 //
-// columns[view][column] = slope_b, shift_b, path and the axis that the rays follow. values, of a view: path * raw, in blocks of BLOCK places
+// columns[view][column] = slope_b, shift_b, path and the axis that the rays follow. values[view]: path * raw, in blocks of BLOCK places
 // along k, of which each is [column][place]. Places are the slices from first_slice on, of which each has a row. Their number is rounded up to
 // a multiple of 4.
 //
@@ -73,7 +73,8 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_slices
   values[block.start + (size_t)column * block.depth + place % BLOCK] = tile[a][b];
 }
 
-// Of a voxel and a view: two columns beside each other and their weights, 0 where there is none. All others weigh 0, or column is ~the first.
+// Columns of a voxel and a view: two beside each other and their weights, 0 where there is none. All others weigh 0, or column is ~the
+// first.
 typedef struct {
   float2 weights;
   int column;
@@ -114,7 +115,7 @@ INLINE Columns columns_of(Box box, int axes, __global const float4* matrix, __gl
   return found;
 }
 
-// What a work-item reads of a view: pixels of column 0 and of the work-item's slices, and how far it is from column to column.
+// Pixels of a view that a work-item reads: those of column 0 and of the work-item's slices, and the distance from column to column.
 typedef struct {
   __global const SAMPLES* values;
   int step;
@@ -134,8 +135,8 @@ INLINE SAMPLES add_all(SAMPLES sum, const View view, Box box, int axes, __global
   return sum;
 }
 
-// Work-items: groups of GROUP over tiles of TILE_I voxels along i, then tiles along j of what else a full group has room for, then LANES * EACH
-// slices from first_slice on, of which there are `places`. What a group has of voxels along j follows from how many slices it has.
+// Work-items: groups of GROUP over tiles of TILE_I voxels along i, then tiles along j for the rest of a full group, then LANES * EACH
+// slices from first_slice on, of which there are `places`. The number of a group's voxels along j follows from its number of slices.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void joseph_slices_adjoint_backproject(
     __global const float4* restrict columns, __global const SAMPLES* restrict values,
     __global const float4* restrict matrices, __global const int* restrict axes, __global float* restrict volume,

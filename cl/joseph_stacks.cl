@@ -40,7 +40,8 @@ INLINE float weight_b_of(float2 values, Place at) {
   return hat(fma(at.p, values.x, values.y), at.whole_b);
 }
 
-// stack: the work-item's voxel k, those above it follow GROUP later each; one below it and one beyond the last are there, too, and hold nothing.
+// stack: the work-item's voxel k, those above it follow GROUP later each; one below it and one beyond the last are allocated, too, and hold
+// nothing.
 INLINE void add_pixel(__local float* stack, int k, float4 line, float weight_b, Place at) {
   if (line.w != at.axis) return;
   const float value = weight_b * line.z, c = fma(at.p, line.x, line.y), whole = floor(c);

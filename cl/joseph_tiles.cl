@@ -14,7 +14,7 @@
 #endif
 #define EDGE (TILE + 2)
 
-// To voxel `at` of the tile and its neighbour along k, what samples beside them give.
+// Adds the contributions of samples beside them to voxel `at` of the tile and its neighbour along k.
 #define ADD_PAIR(at, value, weights) vstore2(fma((float2)(value), weights, vload2(0, tile + (at))), 0, tile + (at))
 #define ADD(at, value, weight) tile[at] = fma(value, weight, tile[at])
 

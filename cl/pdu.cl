@@ -53,7 +53,7 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 }
 
 #else
-// On CPUs a work-item has a row. Work-items: (1, rows, slices).
+// A work-item takes a row on CPUs. Work-items: (1, rows, slices).
 #include "rows.clh"
 
 __kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,

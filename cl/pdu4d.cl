@@ -7,7 +7,7 @@
 //                 (u - f)^2
 //
 // Arrays: u, f, ubar, and q as qx, qy, qz, qt: volumes of nx times ny by nz voxels. The third axis is time, so that
-// slabs are ranges of frames; a frame's slices of `rows` rows lie below each other along the second, ny = rows times
+// slabs are ranges of frames; a frame's slices of `rows` rows follow each other along the second, ny = rows times
 // the slices. First frame in the buffers is `offset`. Work-items of dual and primal: (x, rows, slices of all frames),
 // as some devices take no more than 65535 groups along the second axis. q is 0 on the far faces, as in tv.clh. Halo:
 // one frame low and one high an iteration.

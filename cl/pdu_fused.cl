@@ -51,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     __global dual_t* restrict new_qy, __global dual_t* restrict new_qz, Extent extent, FusedPass pass) {
   const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, chunk = pass.chunk;
   const float rx = pass.r.x, ry = pass.r.y, rz = pass.r.z, lambda = pass.lambda;
-  // By parity of the step. Slot ITEMS stands for what lies before the volume's near faces: 0.
+  // Values by parity of the step. Slot ITEMS stands for the place before the volume's near faces: 0.
   __local float last_qx[STAGES][2][ITEMS + 1];
   __local Columns last_qy[STAGES][2][ITEMS + 1];
 #if STAGES > 1
@@ -78,7 +78,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const float unit = lambda / DUAL_LARGEST, per_unit = DUAL_LARGEST / lambda;
 #endif
 
-  // Of stage k: u in slices s - 2k and s - 2k - 1; its dual, one step and two steps ago.
+  // State of stage k: u in slices s - 2k and s - 2k - 1; its dual, one step and two steps ago.
   Columns now_u[STAGES], past_u[STAGES];
   Dual past_q[STAGES], older_q[STAGES];
 #pragma unroll
@@ -96,7 +96,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   }
   const int first = z0 - STAGES, last = z1 + 2 * STAGES - 2;
   now_u[0].all = LOAD(floats, u + SLICE(first), here);
-  // What the next step takes from memory is asked for one step ahead.
+  // Values that the next step takes from memory, requested one step ahead.
   floats next_u = LOAD(floats, u + SLICE(first + 1), here), next_f = LOAD(floats, f + SLICE(first - 1), here);
   duals next_qx = LOAD(duals, qx + SLICE(first), here), next_qy = LOAD(duals, qy + SLICE(first), here),
         next_qz = LOAD(duals, qz + SLICE(first), here);

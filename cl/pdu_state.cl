@@ -1,4 +1,4 @@
-// What runs of pdu.cl, spdu.cl and pdu_fused.cl need besides their iterations:
+// Kernels of runs of pdu.cl, spdu.cl and pdu_fused.cl besides their iterations:
 //   pdu_state_start  u = f, q = 0 (pdu_fused.cl)
 //   pdu_state_gap    the duality gap, with WEIGHTED that of spdu.cl: per slice the sums of
 //                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u  (term by term not negative: no
@@ -26,7 +26,7 @@ __kernel void pdu_state_start(__global const float* restrict f, __global float* 
 }
 
 #if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none
+// A work-item on GPUs marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none
 // of them negative but for its rounding, which the sum evens out.
 #include "columns.clh"
 

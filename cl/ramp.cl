@@ -1,9 +1,9 @@
 // The ramp filter of slices (algorithms/solvers/ramp_filter.hpp): y = (R_i x) / h_i + (R_j x) / h_j, along i and j the
-// convolution with the kernel h of the band-limited ramp, 0 outside. As the kernel's sum is small beside its values,
+// convolution with the kernel h of the band-limited ramp, 0 outside. The kernel's sum is small beside its values, so
 //
 //   (R x)_n = x_n sum_m h_{m - n} + sum_m h_{m - n} (x_m - x_n),
 //
-// m over the axis, which leaves no rounding of a large mean.
+// (m over the axis) leaves no rounding of a large mean.
 //
 // Arrays: from, to: volumes; kernel[middle + n] = h_n = h_-n; sums[nx + ny]: the first sum of each place along i, then
 // along j. No halo. Work-items: one a voxel, or on CPUs (LANES) one for so many of a row, for their compilers vectorise
@@ -15,7 +15,7 @@
 
 #define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z)-extent.offset)))
 
-// Of one voxel.
+// Filtered value of one voxel.
 INLINE float filtered(__global const float* restrict from, __global const float* restrict h,
                       __global const float* restrict sums, int x, int y, int z, Extent extent, int middle,
                       float2 scale) {

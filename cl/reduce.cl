@@ -1,4 +1,4 @@
-// Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
+// Per-slice sums of the values that the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
 //
 //   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles
 //                  whose sum is the value

@@ -10,7 +10,7 @@
 
 typedef WHOLE_LANES(INDEX) index_lanes;
 
-// Of eight rays along one index axis.
+// Crossings of eight rays along one index axis.
 typedef struct {
   lanes inverse, shift, plane, step, next;  // plane: number of the one that is crossed next, at `next`
   index_lanes stride;

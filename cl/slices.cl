@@ -1,15 +1,15 @@
-// Slices through the object from filtered projections that stay on the device: quasi-3D reconstruction (Buurlage, Kohr, Palenstijn & Batenburg
-// 2018). The projections lie in a ring of `capacity` slots, of which `first` holds the oldest view; a new one takes its place.
+// Slices through the object from filtered projections that reside on the device: quasi-3D reconstruction (Buurlage, Kohr, Palenstijn &
+// Batenburg 2018). The projections are in a ring of `capacity` slots, of which `first` holds the oldest view; a new one takes its place.
 //
 // A pixel (i, j) of a slice is the point
 //   (x, y, z) = centre + (i - (nx - 1)/2) across + (j - (ny - 1)/2) along
-// in voxels from the centre of the volume that the matrices are made for, and gets what backproject.cl gives a voxel there:
+// in voxels from the centre of the volume that the matrices are made for, and has the value that backproject.cl gives a voxel there:
 //   slice(i, j) = sum over the views, from the oldest on, of factor_n * weight * p_n(u, v).
 // VARIANCE: as in backproject.cl; factors are then squares.
-// Where slices lie on planes of that volume all these coordinates are exact, and with factors of 1 the bits are those of backproject_exact.
+// Where slices are on planes of that volume all these coordinates are exact, and with factors of 1 the bits are those of backproject_exact.
 //
 // Arrays: matrices[slot][12]; factors[slot]; planes[slice][3] = centre, across, along; extents[slice] = nx, ny, first pixel in `slices`,
-// 1 if U and W are the same all along j (K_INVARIANT of backproject.cl, and `along` lies along k); slices, one after the other; resident:
+// 1 if U and W are the same all along j (K_INVARIANT of backproject.cl, and `along` is along k); slices, one after the other; resident:
 //   LAYOUT_QUADS  quads as in filtered.clh, for slices_exact; columns and rows are those of the detector
 //   USE_IMAGE     an image layer a slot, for slices_image: interpolated by the sampler
 // No halo.
@@ -50,7 +50,7 @@ INLINE float3 point_of(__global const float4* restrict plane, float a, float b) 
                   fma(a, across.z, fma(b, along.z, centre.z)));
 }
 
-// What row a of a matrix gives of a point.
+// Result of row a of a matrix for a point.
 INLINE float of_point(float4 a, float3 point) {
   return fma(point.z, a.z, fma(point.x, a.x, fma(point.y, a.y, a.w)));
 }
@@ -119,7 +119,7 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
 #else
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 
-// What row a of a matrix gives of a step.
+// Result of row a of a matrix for a step.
 INLINE float of_step(float4 a, float4 step) {
   return fma(step.z, a.z, fma(step.x, a.x, step.y * a.y));
 }

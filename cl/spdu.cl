@@ -2,7 +2,7 @@
 // Sawatzky 2014; w = variance over its mean):
 //   min_u 1/2 sum_i (u_i - f_i)^2 / w_i + lambda sum_i |(D u)_i|
 //   spdu_dual    q <- Proj_{|q_i| <= lambda}( q + s_i step o D u ),  s_i = 1 / (w_i + max of w over i's forward
-//                neighbours): one step a voxel, so that the projection stays radial
+//                neighbours): one step a voxel, so that the projection is radial
 //   spdu_primal  u <- u + theta (f - u + w div q);  with EXTRAPOLATE theta is tau / (w_i + tau) and
 //                ubar = u_new + factor (u_new - u_old)
 // The duality gap: pdu_state.cl.
@@ -67,7 +67,7 @@ __kernel void spdu_primal(__global const float* restrict f, __global const float
 }
 
 #else
-// On CPUs a work-item has a row. Work-items: (1, rows, slices).
+// A work-item takes a row on CPUs. Work-items: (1, rows, slices).
 #include "rows.clh"
 
 __kernel void spdu_dual(__global const float* restrict u, __global const float* restrict w, __global float* restrict qx,

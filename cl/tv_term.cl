@@ -6,7 +6,7 @@
 //                        the voxel in `steps`
 //   tv_term_certificate  with r = z - div P q per slice the sums of  lambda phi(P D u) + [delta |q|^2 / (2 lambda)]
 //                        - q . P D u + max(r, 0) (u - lowest),  max(-r, 0),  max(-r, 0) u,  phi. The first plus highest
-//                        times the second less the third is the part of the duality gap that lies in the volume
+//                        times the second less the third is the part of the duality gap inside the volume
 //   tv_term_gap_map      that part voxel by voxel
 //
 // Arrays: as in pdu_variant.cl; u, ubar, data (z), pending, steps volumes. Halo: one slice low and one high of q, u and

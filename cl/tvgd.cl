@@ -4,7 +4,7 @@
 //   tvgd_step  v = u - factor g, factor = control[0] if `steered`, else `given`
 //   tvgd_sums  per slice the sums of g^2; with FIDELITY also of (u - f)^2, (u - f) g, N
 //   tvgd_add   u = u - factor g, with the gradient that tvgd_sums kept (CPUs)
-//   tvgd_steer what the host does with those sums, for a volume that lies on one device: the next factor (see tvgd.cpp)
+//   tvgd_steer what the host does with those sums, for a volume on one device: the next factor (see tvgd.cpp)
 //
 // Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the descent
 // has ended). Halo: g_i needs i's neighbours along the axes and the diagonal ones like (x + 1, y - 1, z): one slice low and
@@ -16,8 +16,8 @@
 #include "tv.clh"
 
 #if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of SLICES slices and keeps what the next row
-// needs again. It starts at the same rows for every slab.
+// A work-item on GPUs marches along the rows of a segment with COLUMNS voxels of SLICES slices and keeps what the next row needs again. It
+// starts at the same rows for every slab.
 #ifndef SLICES
 #define SLICES 2
 #endif
@@ -85,7 +85,7 @@ INLINE void march_from(March* m, __global const float* u, int x, int y, int z, E
   }
 }
 
-// g of row y; *m goes on to row y + 1.
+// g of row y; advances *m to row y + 1.
 INLINE void march_on(March* m, Columns* g, int y, Extent extent, PerAxis r, float eps2) {
   const uint up = y + 1 < extent.ny ? m->i + (uint)extent.nx : m->i;
   Columns row[SLICES + 1], top, pz_top;
@@ -223,7 +223,7 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
   DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, extent.nx);, NOTHING)
 }
 
-// With the gradient that tvgd_sums left in `g`. Work-items: a row each.
+// Step with the gradient that tvgd_sums left in `g`. Work-items: a row each.
 __kernel void tvgd_add(__global const float* restrict g, __global float* restrict u,
                        __global const float* restrict control, int steered, float given, Extent extent) {
   const float factor = steered ? control[0] : given;
@@ -231,7 +231,7 @@ __kernel void tvgd_add(__global const float* restrict g, __global float* restric
   for (int n = 0; n < extent.nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
 }
 
-// With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
+// KEEP: the gradient is kept in `kept`, which pays where arithmetic is slow.
 __kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
                         __global sum_t* restrict partials,
 #ifdef KEEP

@@ -2,10 +2,10 @@
 //   u <- u - factor v,   v_i = s_i g_i,   g_i = sum over the axes a of (p_a at i - p_a at i + e_a) / h_a
 //   p_a = c_a d_a / N,   N = sqrt( sum_a c_a d_a^2 + eps^2 ),   d = B u: backward differences divided by the spacing, 0 on the
 //                        near faces
-//   c   1.  ADAPTIVE: c_a = exp(-(d_a / delta)^2), so that differences well above delta, edges, stay (adaptive-weighted total
+//   c   1.  ADAPTIVE: c_a = exp(-(d_a / delta)^2), so that differences well above delta, edges, are kept (adaptive-weighted total
 //       variation; Liu, Ma, Fan & Liang 2012). As there, g is the derivative of sum_i N_i with the weights c held constant at
 //       those of the present u, in all of the roots that u_i is part of.
-//   s   1.  WEIGHTED: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
+//   s   1.  WEIGHTED: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel is constant
 //   tvgd_variant_step  u_new = u - factor v, factor = control[0] if `steered`, else `given`
 //   tvgd_variant_sums  per slice the sums of v^2, (u - f)^2, (u - f) v, N; with KEEP v is kept in `kept` (CPUs)
 // A step moves u by factor ||v||, and ||u - factor v - f||^2 = ||u - f||^2 - 2 factor <u - f, v> + factor^2 ||v||^2: the sums

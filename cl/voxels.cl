@@ -1,5 +1,4 @@
-// What is done to voxels of volumes that stay on devices (host/volume/device_array.hpp): one work-item a voxel, or a group a
-// run of voxels.
+// Work on voxels of volumes that reside on devices (host/volume/device_array.hpp): one work-item a voxel, or a group a run of voxels.
 
 // voxels[first + n] -= shift for n < count.
 __kernel void voxels_subtract(__global float* voxels, ulong first, ulong count, float shift) {
@@ -7,7 +6,7 @@ __kernel void voxels_subtract(__global float* voxels, ulong first, ulong count, 
   if (n < count) voxels[first + n] -= shift;
 }
 
-// voxels[first + n] into [minimum, maximum]; NaN stays.
+// voxels[first + n] into [minimum, maximum]; NaN remains.
 __kernel void voxels_clamp(__global float* voxels, ulong first, ulong count, float minimum, float maximum) {
   const size_t n = get_global_id(0);
   if (n >= count) return;
@@ -15,8 +14,8 @@ __kernel void voxels_clamp(__global float* voxels, ulong first, ulong count, flo
   voxels[first + n] = maximum < raised ? maximum : raised;
 }
 
-// Of the part of count voxels that a work-item takes, number n = item * to_item + k * to_next for k < part: the least
-// and the greatest value, and how many are not finite. NaN is neither least nor greatest, but for the first voxel.
+// Facts of the part of count voxels that a work-item takes, number n = item * to_item + k * to_next for k < part: the least and the
+// greatest value, and the number of values that are not finite. NaN is neither least nor greatest, but for the first voxel.
 typedef struct {
   float least, greatest;
   uint not_finite;
@@ -62,8 +61,7 @@ __kernel void voxels_hounsfield(__global float* voxels, ulong first, ulong count
 
 #ifdef GROUP
 // The sums of runs: GROUP work-items fetch CHUNK voxels at a time, and the first of them adds these up, in their order.
-// runs: first voxel in the buffer and number of voxels, two a run. states: RunSums, STATE doubles a run, which go on
-// where they were.
+// runs: first voxel in the buffer and number of voxels, two a run. states: RunSums, STATE doubles a run, which are continued.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void voxels_runs(__global const float* restrict voxels,
                                                                              __global const ulong* restrict runs,
                                                                              __global double* restrict states) {
