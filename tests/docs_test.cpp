@@ -95,7 +95,7 @@ struct Link {
   std::string file, anchor;
 };
 
-// Links to files of the tree, of which some may go on in the next line.
+// Links to files of the tree, of which some may continue in the next line.
 std::vector<Link> links_of(const fs::path& page) {
   static const std::regex pattern(R"(\]\(([^)\s#]*)(#([^)\s]*))?\))");
   std::string text;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 // Each folder includes itself and those before it.
 const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "capi", "itk", "apps"};
 
-// And each room of a layer; files in the layer's own folder include all of its rooms.
+// Rooms of each layer; files in the layer's own folder include all of its rooms.
 const std::map<std::string, std::vector<std::string>> rooms{
     {"host", {"system", "opencl", "volume"}},
     {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
@@ -130,7 +130,7 @@ std::vector<std::string> kernels_of(const Source& source) {
   return result;
 }
 
-// How many parameters each kernel of a file has, as they are written: those of all branches of conditional compilation
+// Number of parameters of each kernel of a file, as they are written: those of all branches of conditional compilation
 // count, and a macro that stands for some counts with the one after it.
 std::map<std::string, std::size_t> parameters_of(const Source& source) {
   static const std::regex directive("(^|\n)[ \t]*#[^\n]*");
@@ -206,7 +206,7 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
   EXPECT_GT(files["apps"], 100);
 }
 
-// tests/<layer>/<room> tests <layer>/<room>; what they share lies in folders of its own.
+// tests/<layer>/<room> tests <layer>/<room>; shared parts are in separate folders.
 TEST(Layering, testsMirrorTheRooms) {
   static const std::vector<std::string> shared{"consumer", "oclgrind", "reference", "slicer", "support"};
   int mirrored = 0;
@@ -283,7 +283,7 @@ const std::map<std::string, std::string> more_parameters{
     {"copy_several", "four copies in one command, each from and to a buffer of its own"},
 };
 
-// What belongs together goes into a struct: cl/extent.clh.
+// Arguments that belong together go into a struct: cl/extent.clh.
 TEST(Layering, kernelsTakeFewParameters) {
   std::size_t kernels = 0;
   for (const auto& source : tree()) {

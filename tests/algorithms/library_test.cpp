@@ -1,5 +1,5 @@
 // labels: device error
-// What callers of the library meet: volumes that are none, no devices, several threads that use the same ones.
+// Situations of the library's callers: volumes that are none, no devices, several threads that use the same ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

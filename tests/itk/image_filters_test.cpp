@@ -80,7 +80,7 @@ TotalVariation::Pointer filter_of(const Volume& volume) {
   return filter;
 }
 
-// What ITK's exception says.
+// Text of ITK's exception.
 template <class Filter>
 std::string refused(Filter& filter) {
   try {

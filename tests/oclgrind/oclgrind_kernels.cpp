@@ -180,7 +180,7 @@ void run_solvers(const Devices& devices, const std::string& name, const Regulari
   }
 }
 
-// Of whole counts; the first column and the last row were not measured.
+// Calibration of whole counts; the first column and the last row were not measured.
 CountsCalibration some_calibration(const Grid& stack) {
   CountsCalibration calibration;
   calibration.size = stack.size;
@@ -332,7 +332,7 @@ void run_gap_fdk(const Devices& devices, bool variance, bool counts) {
   run_fdk(devices, reference::random_volume(reference::detector(9, 3, 77, 3, 3), 5), geometry, parameters, counts);
 }
 
-// What benches run beside the kernels that they measure, of 9 x 5 work-items.
+// Kernels that benches run beside those that they measure, with 9 x 5 work-items.
 void run_bench(const Devices& devices, bool image) {
   Requirements requirements;
   requirements.stack = {40, 40, 2};

@@ -17,7 +17,7 @@ struct DenseMatrix {
 DenseMatrix gram(const RayMatrix& A);
 /// M^-1 v of a positive definite M.
 Vector cholesky_solve(DenseMatrix M, Vector v);
-/// Of A, by Jacobi's rotations of A^T A.
+/// The largest singular value of A, by Jacobi's rotations of A^T A.
 double largest_singular_value(const RayMatrix& A);
 /// min ||A x - b|| over x >= 0 by the active sets of Lawson & Hanson (1974, chapter 23). A^T A is positive definite.
 Vector non_negative_least_squares(const RayMatrix& A, const Vector& b);

@@ -6,7 +6,7 @@
 namespace halocline::reference {
 
 /// Every voxel's mean weighted with exp(-distance^2 / (2 sigma^2)), over the box that reaches 4 sigma (rounded up to
-/// voxels) along every axis, as far as it lies in the volume.
+/// voxels) along every axis, as far as it is in the volume.
 Image gaussian(const Lattice& lattice, const Image& f, double sigma);
 
 /// Median of the cube of 2 radius + 1 voxels (1 along axes of one voxel), faces repeated.

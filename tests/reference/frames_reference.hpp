@@ -28,7 +28,7 @@ struct PrimalDual4 {
   double primal = 0, dual = 0;
 };
 
-/// From u = f and q = 0; standard or chambolle_pock.
+/// Iterates from u = f and q = 0; standard or chambolle_pock.
 PrimalDual4 primal_dual(const Lattice4& lattice, const Image& f, double lambda, Schedule schedule, int iterations);
 
 }  // namespace halocline::reference

@@ -33,14 +33,14 @@ struct PenalisedScan {
   Penalised problem;
 };
 PenalisedScan penalised_scan(std::size_t n, int views, double photons, unsigned seed);
-/// With these counts instead.
+/// The scan with these counts instead.
 PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts);
 /// FDK, scaled to the data in the weighted norm, within the bounds.
 Vector scaled_fdk(const PenalisedScan& scan);
 
-/// Of the subsets of the views, taken in this order.
+/// Rays of the subsets of the views, taken in this order.
 RaySubsets rays_of(const Scene& scene, const ViewSubsets& subsets, const std::vector<int>& order);
-/// Of subsets 0, 1, 2, ...
+/// Rays of subsets 0, 1, 2, ...
 RaySubsets rays_of(const Scene& scene, int subsets);
 
 /// The line integrals of a scan whose matrix would be large, ray by ray.

@@ -10,7 +10,7 @@ void tell(const Look& look, int k, const Vector& x) {
   if (look) look(k, x);
 }
 
-// visit(i, far): voxel i and, for each axis, whether it lies on the far face.
+// visit(i, far): voxel i and, for each axis, whether it is on the far face.
 template <class Visit>
 void visit_voxels(const Lattice& lattice, Visit&& visit) {
   const auto& [nx, ny, nz] = lattice.size;

@@ -52,8 +52,7 @@ class TvProx {
 /// x <- prox(x - A^T W (A x - b) / d) in the metric d, each prox of so many iterations.
 Vector proximal_gradient(const Penalised& problem, Vector x, int iterations, int inner, const Look& look = {});
 
-/// The same with momentum (Beck & Teboulle 2009), which `restart` lets start anew where it leads uphill (O'Donoghue &
-/// Candes 2015).
+/// FISTA with momentum (Beck & Teboulle 2009), which `restart` resets where it leads uphill (O'Donoghue & Candes 2015).
 Vector fista(const Penalised& problem, Vector x, int iterations, int inner, bool restart, const Look& look = {});
 
 /// Both without a penalty: steps of A^T W (b - A x) / d within the bounds.

@@ -66,7 +66,7 @@ int main_axis(const IndexRay& ray) {
   return a;
 }
 
-/// On plane m across axis a, the two other coordinates in cyclic order.
+/// The two other coordinates, in cyclic order, on plane m across axis a.
 std::array<double, 2> at_plane(const IndexRay& ray, int a, double m) {
   const double t = (m - ray.start[a]) / ray.step[a];
   const int b = (a + 1) % 3, c = (a + 2) % 3;
@@ -77,7 +77,7 @@ double overlap(double at, double width, double voxel) {
   return std::max(0.0, std::min(at + width / 2, voxel + 0.5) - std::max(at - width / 2, voxel - 0.5));
 }
 
-/// Where a plane is met along its two axes, and the extents of what is cast there.
+/// Place where a plane is met along its two axes, and the extents of what is cast there.
 struct OnPlane {
   std::array<double, 2> at, width;
 };
@@ -111,8 +111,8 @@ void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, con
   }
 }
 
-/// Where a ray is in a voxel's box, in mm along it (in >= out: nowhere), and mm that a plane between voxels moves along
-/// the ray with a voxel, for the planes that bound it there.
+/// Interval of a ray in a voxel's box, in mm along it (in >= out: nowhere), and mm that a plane between voxels moves
+/// along the ray with a voxel, for the planes that bound it there.
 struct Chord {
   double in = -INFINITY, out = INFINITY, per_voxel_in = 0, per_voxel_out = 0;
   double share = 1;  // of a ray in faces between voxels
@@ -343,7 +343,7 @@ double dot(const Vector& a, const Vector& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/// What is left of a when its part along the unit vector b is taken off.
+/// The rest of a without its part along the unit vector b.
 Vector across(const Vector& a, const Vector& b) {
   const double along = dot(a, b);
   return {a[0] - along * b[0], a[1] - along * b[1], a[2] - along * b[2]};

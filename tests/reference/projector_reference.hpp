@@ -17,13 +17,12 @@ using Visit = std::function<void(std::size_t ray, std::size_t voxel, double weig
 void weights(Projector projector, const Grid& volume, const Geometry& geometry, const Grid& projections,
              const Visit& visit);
 
-/// How far, in mm along each ray, the crossings between voxels move if the volume is shifted by a voxel: the sum, over
-/// the axes along which the ray leaves a voxel for the next, of 1/|voxels a mm|. Exact lengths are ill-conditioned for
-/// rays that run almost along a plane between voxels.
+/// Shift, in mm along each ray, of the crossings between voxels if the volume is shifted by a voxel: the sum, over the
+/// axes along which the ray leaves a voxel for the next, of 1/|voxels a mm|. Exact lengths are ill-conditioned for rays
+/// that run almost along a plane between voxels.
 std::vector<double> crossing_shifts(const Grid& volume, const Geometry& geometry, const Grid& projections);
 
-/// The same of Siddon's adjoint: by how much at most each voxel changes if the planes between voxels are found to
-/// `rounding` voxels.
+/// Largest change of each voxel in Siddon's adjoint if the planes between voxels are found to `rounding` voxels.
 std::vector<double> crossing_errors(const Volume& projections, const Geometry& geometry, const Grid& volume,
                                     double rounding);
 
@@ -47,8 +46,8 @@ std::vector<double> backproject(const std::vector<double>& values, const Grid& p
 /// The spatial kernel h_n, n = 0 .. reach, of the windowed ramp by numerical integration over the circle's frequencies.
 std::vector<double> kernel(Window window, double cutoff, std::size_t length);
 
-/// Of a ray at the angle beta along the arc and the fan angle gamma, by the pieces of Parker (1982), eq. 12, times 2,
-/// and Wang (2002), eq. 5.
+/// Weight of a ray at the angle beta along the arc and the fan angle gamma, by the pieces of Parker (1982), eq. 12,
+/// times 2, and Wang (2002), eq. 5.
 double redundancy_weight(const Redundancy& redundancy, double beta, double gamma);
 
 /// Feldkamp, Davis & Kress (1984) with direct convolution and every weight from vectors in the world.

@@ -10,7 +10,7 @@ namespace {
 
 Grid rotated_grid(std::array<std::size_t, 3> size, std::array<double, 3> spacing) {
   Grid grid = default_grid(size, spacing);
-  // Rz(30) Ry(-20) Rx(50) degrees: no axis lies along another
+  // Rz(30) Ry(-20) Rx(50) degrees: no axis is along another
   const double a = 0.5235987755982988, b = -0.3490658503988659, c = 0.8726646259971648;
   const double ca = std::cos(a), sa = std::sin(a), cb = std::cos(b), sb = std::sin(b), cc = std::cos(c),
                sc = std::sin(c);

@@ -16,7 +16,7 @@ struct Scene {
   Geometry geometry;
   Grid projections, grid;
 };
-/// For GoogleTest's messages.
+/// Output for GoogleTest's messages.
 inline void PrintTo(const Scene& scene, std::ostream* out) {
   *out << scene.name;
 }

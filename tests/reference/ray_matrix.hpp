@@ -27,7 +27,7 @@ double relative_difference(const Vector& a, const Vector& b);
 double rms_difference(const Vector& a, const Vector& b);
 
 Vector vector_of(const Volume& volume);
-/// In float32.
+/// Volume in float32.
 Volume volume_of(const Grid& grid, const Vector& values);
 
 /// A sparse matrix, row by row.
@@ -55,7 +55,7 @@ class RayMatrix {
   RayMatrix of_rows(const std::vector<std::size_t>& rows) const;
   /// Row n times factors[n].
   RayMatrix rows_scaled(const Vector& factors) const;
-  /// With factor times the identity below.
+  /// The matrix with factor times the identity below.
   RayMatrix with_identity(double factor) const;
   /// ||A||^2 from below, as the length of A^T A v after so many power steps from a vector of ones.
   double squared_norm(int steps) const;

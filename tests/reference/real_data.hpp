@@ -1,4 +1,4 @@
-// Where the real scans lie that some tests read. They are not part of the project: without them those tests are
+// Folder of the real scans that some tests read. They are not part of the project: without them those tests are
 // skipped, by name.
 #pragma once
 

@@ -14,7 +14,7 @@ Vector scaled(Vector x, double a) {
   return x;
 }
 
-// What is left of x when its parts along these orthonormal vectors are taken off, twice against rounding.
+// The rest of x without its parts along these orthonormal vectors, computed twice against rounding.
 Vector orthogonal_to(const std::vector<Vector>& basis, Vector x) {
   for (int round = 0; round < 2; ++round)
     for (const Vector& each : basis) x = plus(std::move(x), -dot(each, x), each);

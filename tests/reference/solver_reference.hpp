@@ -10,7 +10,7 @@
 
 namespace halocline::reference {
 
-/// What all of them begin from: A, b, weights of rays and the start.
+/// Common input of the solvers: A, b, weights of rays and the start.
 struct LeastSquares {
   const RayMatrix& A;
   Vector b, w, x;
@@ -26,7 +26,7 @@ struct LeastSquares {
   double squared_norm(int steps) const;     // ||A||^2_W, see RayMatrix::squared_norm()
 };
 
-/// Told of every iterate, k = 1, 2, ...
+/// Function called with every iterate, k = 1, 2, ...
 using Look = std::function<void(int k, const Vector& x)>;
 /// The rays of each subset, in the order in which a pass takes them.
 using RaySubsets = std::vector<std::vector<std::size_t>>;
@@ -51,15 +51,15 @@ Vector landweber(const LeastSquares& problem, int iterations, double step, const
 Vector sirt(const LeastSquares& problem, int iterations, double relaxation = 1, const Bounds& bounds = {},
             const Look& look = {});
 
-/// The same of one subset after another, C being the subset's; an iteration is a pass (Censor & Elfving 2002).
+/// SART by one subset after another, C being the subset's; an iteration is a pass (Censor & Elfving 2002).
 Vector os_sart(const LeastSquares& problem, const RaySubsets& subsets, int passes, double relaxation = 1,
                const Bounds& bounds = {}, const Look& look = {});
 
-/// x <- x C^-1 A^T (b / A x), 0 / 0 = 0 and b < 0 taken for 0, of one subset after another (Shepp & Vardi 1982; Hudson
-/// & Larkin 1994). Voxels that no ray of a subset meets stay.
+/// x <- x C^-1 A^T (b / A x), 0 / 0 = 0 and b < 0 taken for 0, by one subset after another (Shepp & Vardi 1982; Hudson
+/// & Larkin 1994). Voxels that no ray of a subset meets do not change.
 Vector osem(const LeastSquares& problem, const RaySubsets& subsets, int passes, const Look& look = {});
 
-/// Of algorithms/solvers/asd_pocs.cpp, with its values.
+/// Parameters of algorithms/solvers/asd_pocs.cpp, with its values.
 struct AsdPocsParameters {
   int passes = 50;
   double relaxation = 1, relaxation_factor = 0.995;

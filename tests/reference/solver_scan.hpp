@@ -45,7 +45,7 @@ struct Scan {
     return {A, vector_of(b), weights ? vector_of(w) : Vector(A.rows(), 1.0),
             start ? Vector(A.columns(), *start) : vector_of(x)};
   }
-  /// In the order in which solvers take them.
+  /// Rays in the order in which solvers take them.
   RaySubsets rays() const {
     const auto view = static_cast<std::ptrdiff_t>(scene.projections.slice());
     const auto all = all_rays(A)[0];

@@ -70,7 +70,7 @@ Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, i
 /// Two balls, the test object of the convergence counts: 1 inside radius .45 n about the centre, 1.5 inside radius .2 n
 /// about (.35, .5, .5) n, Gaussian noise of standard deviation `noise` (times sqrt(weights), if given).
 Volume two_balls(std::size_t n, double noise, unsigned seed = 1, const Volume* weights = nullptr);
-/// From a third to 3, and 0 in a corner and at single voxels.
+/// Weights from a third to 3, and 0 in a corner and at single voxels.
 Volume weights_with_holes(const Grid& grid);
 Grid grid_of(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
 /// 70^(x/n - 1/2), scaled to mean 1.

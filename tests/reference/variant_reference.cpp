@@ -10,7 +10,7 @@ double weight_at(const VariantProblem& problem, std::size_t i) {
   return problem.w.empty() ? 1 : problem.w[i];
 }
 
-// Its term counts: some voxel of it can move.
+// True if its term counts: some voxel of it can move.
 bool counts(const VariantProblem& problem, std::size_t i) {
   if (weight_at(problem, i) > 0) return true;
   for (int axis = 0; axis < 3; ++axis)
@@ -69,7 +69,7 @@ double inverse_squares(const Lattice& lattice) {
   return sum;
 }
 
-// What q's step is multiplied with at voxel i in the standard schedule.
+// Factor of q's step at voxel i in the standard schedule.
 double standard_step(const VariantProblem& problem, std::size_t i) {
   const double squares = inverse_squares(problem.lattice);
   if (squares == 0) return problem.w.empty() ? 1 : 2 / weight_at(problem, i);

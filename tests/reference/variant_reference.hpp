@@ -27,7 +27,7 @@ Image variant_divergence(const VariantProblem& problem, const Field& q);
 double variant_primal(const VariantProblem& problem, const Image& u);
 double variant_dual(const VariantProblem& problem, const Field& q);
 
-/// From u = f and q = 0, `iterations` of the schedule.
+/// `iterations` of the schedule from u = f and q = 0.
 PrimalDual variant_primal_dual(const VariantProblem& problem, Schedule schedule, int iterations);
 
 /// Members of the family, for tests that take each: grey values about 0 to 1, lengths about 1.
@@ -38,7 +38,7 @@ struct NamedRegulariser {
 };
 const std::vector<NamedRegulariser>& regularisers();
 
-/// The same for tvgd.
+/// A named descent of tvgd.
 struct NamedDescent {
   std::string name;
   std::optional<double> adaptive_delta;

@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// Of a case with `size` (numbers of voxels) and `schedule`; `rest` follows. Only letters, digits and underscores.
+/// Name of a case with `size` (numbers of voxels) and `schedule`; `rest` follows. Only letters, digits and underscores.
 template <typename Case>
 std::string case_name(const Case& each, const std::string& rest = "") {
   std::string name;

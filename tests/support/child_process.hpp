@@ -1,4 +1,4 @@
-// Runs the command as a process of its own that is not like this one: another environment, another user.
+// Runs the command as a separate process in another environment: other variables, another user.
 #pragma once
 
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Runs the command as a process of its own, which can be killed.
+// Runs the command as a separate process, which can be killed.
 #pragma once
 
 #include <sys/wait.h>

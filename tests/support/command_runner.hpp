@@ -18,7 +18,7 @@
 
 namespace halocline {
 
-/// Of a command line.
+/// Words of a command line.
 using Words = std::vector<std::string>;
 
 inline Words operator+(Words a, const Words& b) {

@@ -81,7 +81,7 @@ Verdict judge(const char* kind, const char* call, cl_context context) {
   return fault.code == 0 || (here && fault.scope == Scope::event) ? Verdict::swallow : Verdict::fail;
 }
 
-// The same for launches of one kernel, which have a kind of their own.
+// Verdict for launches of one kernel, which are a separate kind.
 Verdict judge_kernel(cl_kernel kernel, cl_context context) {
   char name[256] = "";
   target->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, nullptr);
@@ -153,7 +153,7 @@ bool is_upload_of_clfft(cl_mem memory) {
   return (flags & CL_MEM_READ_ONLY) != 0;
 }
 
-// Where each hooked function stands in the dispatch table, and its name.
+// Place of each hooked function in the dispatch table, and its name.
 template <std::size_t N>
 struct Name {
   char text[N];

@@ -29,7 +29,7 @@ using HaloclineFaultCalls = long(const char* kind);
 /// Name of the first call that failed ("": none did), and how many did.
 using HaloclineFaultFirst = const char*();
 using HaloclineFaultHits = long();
-/// From now on CPU devices pass for GPUs with memory of their own, so that a program takes its ways for those.
+/// Makes CPU devices pass for GPUs with separate memory, so that a program takes its paths for those.
 using HaloclineFaultPretend = void(int gpu);
 /// References to contexts, queues, memory, programs, kernels and events that nobody has released.
 using HaloclineFaultLive = long();

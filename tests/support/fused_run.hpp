@@ -47,7 +47,7 @@ struct FusedCase {
   std::array<std::size_t, 3> size;
 };
 
-/// What all cases are run on: random data and weights on unequal spacings.
+/// Input of all cases: random data and weights on unequal spacings.
 struct FusedScene {
   FusedScene(const FusedCase& each, int iterations) : FusedScene(default_grid(each.size, {0.7, 1, 1.9}), iterations) {}
   FusedOutcome run(const std::string& method, FusedForm form) const {

@@ -1,4 +1,4 @@
-// What an action on image files ends with.
+// Result of an action on image files.
 #pragma once
 
 #include <sys/wait.h>

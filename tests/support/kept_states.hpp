@@ -12,7 +12,7 @@
 
 namespace halocline {
 
-/// Copies of the states of a run, and one of them to go on from.
+/// Copies of the states of a run, and one of them to resume from.
 class KeptStates : public CheckpointStore {
  public:
   struct Kept {

@@ -58,7 +58,7 @@ inline KilledRuns killed_ten_times(const Words& words, const Words& resumable, c
       EXPECT_FALSE(std::filesystem::exists(state));
     }
     if (!std::filesystem::exists(output)) continue;
-    EXPECT_TRUE(content(output.string()) == expected);  // killed while it ended: the result is there as a whole
+    EXPECT_TRUE(content(output.string()) == expected);  // killed while it ended: the result is complete
     std::filesystem::remove(output);
   }
   std::printf("a run takes %.2f s; %d killed, %d of them with a state, %d ended\n", result.seconds, result.killed,

@@ -59,7 +59,7 @@ void lower_sizes(void* value, std::size_t bytes, std::size_t most) {
     lower<std::size_t>(static_cast<std::size_t*>(value) + n, most);
 }
 
-// Spaces instead of the name: the length stays.
+// Writes spaces instead of the name: the length is unchanged.
 void take_out(char* list, const char* name) {
   if (char* found = std::strstr(list, name)) std::memset(found, ' ', std::strlen(name));
 }

@@ -63,7 +63,7 @@ inline Volume foam(const std::array<std::size_t, 3>& size, double least_radius, 
 }
 
 /// Each voxel and its neighbours along the first `axes` axes in shares 1 : 2 : 1, from face to face: they share the
-/// noise, and its standard deviation stays.
+/// noise, and its standard deviation is unchanged.
 inline Volume blurred(Volume volume, int axes) {
   const std::size_t strides[] = {1, volume.grid.size[0], volume.grid.slice()};
   for (int axis = 0; axis < axes; ++axis) {

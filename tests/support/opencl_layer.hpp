@@ -1,4 +1,4 @@
-// What every OpenCL layer of the tests answers the loader.
+// Answers of every OpenCL layer of the tests to the loader.
 #pragma once
 
 #include <CL/cl_layer.h>

@@ -12,7 +12,7 @@ namespace halocline {
 struct Reconstructed {
   Volume x, gap_map;
   ReconstructionResult result;
-  /// With the volume.
+  /// Runs with the volume.
   RunResult run() && {
     result.run.output = std::move(x);
     return std::move(result.run);

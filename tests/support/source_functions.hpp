@@ -18,7 +18,7 @@ struct SourceFunction {
   std::size_t lines = 0;  ///< from its signature to its closing brace
 };
 
-/// What a brace belongs to, by the text between it and what came before: the end of a statement or of another brace.
+/// Owner of a brace, by the text between it and what came before: the end of a statement or of another brace.
 class BraceHead {
  public:
   explicit BraceHead(const std::string& text) {
@@ -35,12 +35,12 @@ class BraceHead {
       if (text[at] == '(') ++depth;
     }
   }
-  /// A namespace, or a class: functions may lie within.
+  /// True for a namespace or a class, which may hold functions.
   bool holds_functions() const {
     static const std::regex pattern("(^|\\s)(namespace|class|struct|union|extern)(\\s|\"|$)");
     return outside_.find('(') == std::string::npos && std::regex_search(outside_, pattern);
   }
-  /// Not an initialiser, unless it is that of a lambda.
+  /// True if it is not an initialiser, unless it is that of a lambda.
   bool is_function() const {
     if (outside_.find('(') == std::string::npos) return false;
     static const std::regex value("[^=!<>]=\\s*([^=\\s\\[]|$)");

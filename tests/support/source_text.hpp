@@ -1,5 +1,4 @@
-// What C++ and OpenCL C sources say to people: the texts of their string literals and comments; and what they say to
-// compilers.
+// Texts of C++ and OpenCL C sources for people: string literals and comments; and the rest, for compilers.
 #pragma once
 
 #include <algorithm>

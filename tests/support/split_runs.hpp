@@ -17,7 +17,7 @@ namespace halocline {
 /// A run with its output.
 using SplitRun = std::function<RunResult(const std::vector<Device>& devices, const RunOptions& options)>;
 
-/// At least so many slabs, and batches of so many views; 0: the planner's choice.
+/// Options with at least so many slabs, and batches of so many views; 0: the planner's choice.
 inline RunOptions split(int slabs, int batch = 0) {
   RunOptions options;
   options.plan.minimum_slabs = slabs;
@@ -25,7 +25,7 @@ inline RunOptions split(int slabs, int batch = 0) {
   return options;
 }
 
-/// The same on several devices, which get equal shares.
+/// Options for several devices, which get equal shares.
 inline RunOptions shared(const std::vector<Device>& devices, int slabs = 0, int batch = 0) {
   RunOptions options = split(slabs, batch);
   for (const Device& each : devices) options.plan.speeds[each.info().name] = 1;
@@ -80,7 +80,7 @@ inline void expect_same_bits_resumed(const SplitRun& run, std::size_t states, st
     }
 }
 
-/// On a device with such a part of the memory that it takes.
+/// Expects the same bits on a device with such a part of the memory that the run takes.
 inline void expect_same_bits_streamed(const SplitRun& run, double part) {
   const RunResult whole = run(reference::undivided(), {});
   std::size_t bytes = 0;

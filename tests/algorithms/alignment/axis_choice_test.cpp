@@ -1,5 +1,5 @@
 // labels: unit
-// Which measure of the rotation axis counts, and when they disagree.
+// Choice between measures of the rotation axis, and their disagreement.
 #include "algorithms/alignment/axis_choice.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(AxisChoice, TakesSharpnessNearOppositeViewsAndTheseElsewhere) {
   measures.sharpness = at(9, 2);
   AxisChoice choice = choose_axis(measures, 1);
   EXPECT_EQ(choice.method, "correlation");
-  EXPECT_EQ(choice.differing.size(), 1u);  // told, but sharpness goes astray there
+  EXPECT_EQ(choice.differing.size(), 1u);  // a warning is due, but sharpness goes astray there
   EXPECT_TRUE(choice.agreed());
   measures.displaced = false;
   choice = choose_axis(measures, 1);
@@ -72,7 +72,7 @@ TEST(AxisChoice, OfHalfATurnTheDoubleWedgeCountsIfItIsCertain) {
   measures.truncated = true;  // then more than a single pair is better than that
   EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
   EXPECT_FALSE(choose_axis(measures, 1).agreed());
-  measures.correlation->at_end = true;  // unless the axis may lie beyond what was looked at
+  measures.correlation->at_end = true;  // unless the axis may be beyond the range that was searched
   EXPECT_TRUE(choose_axis(measures, 1).axis.at_end);
 }
 

@@ -33,7 +33,7 @@ struct Part {
   }
 };
 
-/// Of radius r about (x, y).
+/// Parts of radius r about (x, y).
 std::vector<Part> object(const std::string& kind, double r, double x, double y, std::mt19937& random) {
   std::uniform_real_distribution<double> unit(0, 1);
   const auto some = [&](double low, double high) { return low + (high - low) * unit(random); };

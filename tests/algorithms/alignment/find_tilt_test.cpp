@@ -33,7 +33,7 @@ std::vector<Primitive> two_spheres() {
   return {large, small};
 }
 
-/// What a row-by-row comparison in a cone takes for a tilt: balls along a screw about the axis.
+/// Object that a row-by-row comparison in a cone takes for a tilt: balls along a screw about the axis.
 std::vector<Primitive> screw() {
   std::vector<Primitive> out;
   for (int n = -30; n <= 30; ++n) {
@@ -136,7 +136,7 @@ TEST(DetectorTilt, AScrewInAConeIsNoTilt) {
   }
 }
 
-// With detector and source away from the middle; a wrong sign would double the error, and the old axis leave it.
+// Detector and source are away from the middle; a wrong sign would double the error, and the old axis leave it.
 TEST(DetectorTilt, TheCorrectedGeometryReprojectsToTheScan) {
   for (const double half_cone : {0.0, 2.0, 8.0}) {
     CircularOptions options = beam(half_cone);

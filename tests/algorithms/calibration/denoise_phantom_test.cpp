@@ -11,7 +11,7 @@
 namespace halocline::denoise_phantom_test {
 namespace {
 
-// No voxel of these sizes lies on a surface.
+// No voxel of these sizes is on a surface.
 TEST(DenoisePhantom, IsTheReferencesObject) {
   for (const std::size_t n : {7, 32, 33})
     EXPECT_EQ(denoise_phantom(n, 0).voxels, reference::two_balls(n, 0).voxels) << n;

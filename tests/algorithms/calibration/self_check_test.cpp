@@ -41,7 +41,7 @@ class SelfCheck : public testing::Test {
     calls_ = reinterpret_cast<HaloclineFaultCalls*>(::dlsym(library, "halocline_fault_calls"));
     devices_ = open_devices({});
   }
-  // What was found must not be remembered for the tests that come after.
+  // Forgets the findings for the tests that follow.
   void TearDown() override {
     if (arm_ == nullptr) return;
     arm_("");
@@ -85,7 +85,7 @@ TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
   const Finding found = check_variant(variant, devices_.front(), true);
   ASSERT_EQ(found.verdict, Verdict::wrong);
   EXPECT_THAT(found.detail, testing::AnyOf(HasSubstr("values are wrong"), HasSubstr("not finite")));  // as memory was
-  arm_("");  // the driver is the same, so the answer stays
+  arm_("");  // the driver is the same, so the answer is kept
   EXPECT_EQ(check_variant(variant, devices_.front()).text(), found.text());
   EXPECT_FALSE(variant_works(variant, devices_, "the kernels in place"));
   EXPECT_TRUE(variant_works(fused_variant(true, 2), devices_, "the kernels in place"));
@@ -105,7 +105,7 @@ TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
   EXPECT_EQ(run(denoise).code, 0);
 }
 
-// As a search that reconstructs again and again asks before each time.
+// A search that reconstructs repeatedly checks before each time.
 TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
   const Variant variant = fused_variant(true, 2);
   spoil("pdu_fused_iterate", variant);

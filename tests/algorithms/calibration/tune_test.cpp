@@ -1,5 +1,5 @@
 // labels: app device
-// What is measured to be fastest on a device: chosen, kept, used, and without influence on any result.
+// The forms measured to be fastest on a device: chosen, kept, used, and without influence on any result.
 #include "algorithms/calibration/tune.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A cache folder of its own, so that the machine's stays as it is.
+// A separate cache folder, so that the machine's is unchanged.
 class Tune : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,7 +74,7 @@ TEST(TuneTime, WhatIsLeftIsSharedAmongThePartsToCome) {
   EXPECT_FALSE(time.begin(1));
 }
 
-// As compiling takes longer than all the rest where the kernels are new.
+// Compiling takes longer than all the rest where the kernels are new.
 TEST(TuneTime, WhatWouldNotFitByWhatOthersTookIsNotBegun) {
   double now = 0;
   TuneTime time(12, [&] { return now; });

@@ -144,7 +144,7 @@ TEST(Findings, TellWhatIsImpossible) {
   EXPECT_THROW(geometry_findings(Geometry{}), InputError);
 }
 
-// What is found to be too short is what fdk refuses, to the last view.
+// An arc that is found too short is one that fdk refuses, to the last view.
 TEST(Findings, AskForTheArcThatFdkAsksFor) {
   CircularOptions options;
   options.projections = 400;
@@ -210,7 +210,7 @@ TEST(Findings, WarnOfWhatIsOdd) {
   expect_found(geometry_findings(geometry), false, {"neither increase nor decrease"});
 }
 
-// As fdk takes it: the middle of the outermost pixel has to lie beyond the axis.
+// Rule of fdk: the middle of the outermost pixel has to be beyond the axis.
 TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
   const auto impossible = [](double offset) {
     CircularOptions options;
@@ -226,7 +226,7 @@ TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
   EXPECT_TRUE(impossible(151));
 }
 
-// What the longer side of a displaced detector sees on a full turn is right.
+// The longer side of a displaced detector is right on a full turn.
 TEST(GeometryCheck, TheVolumeOfADisplacedDetector) {
   CircularOptions options;
   options.projection_offset_x = 100;

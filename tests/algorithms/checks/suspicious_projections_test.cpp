@@ -39,7 +39,7 @@ Grid detector(double shift = 0, std::size_t views = 90) {
   return grid;
 }
 
-/// Of an upright cylinder beside the axis.
+/// Projections of an upright cylinder beside the axis.
 Volume cylinder(double radius, const Grid& grid) {
   Primitive body;
   body.shape = Shape::cylinder;
@@ -102,7 +102,7 @@ TEST(SuspiciousProjections, ReachOverTheEdge) {
                                      HasSubstr("`pad = 1`"), HasSubstr("should be 0")));
 }
 
-// The short side of a displaced detector lies within the object by design, unless nothing is done about it.
+// The short side of a displaced detector is within the object by design, unless nothing is done about it.
 TEST(SuspiciousProjections, ReachOverTheLongSideOfADisplacedDetector) {
   for (const double shift :
        {30.0, -30.0}) {  // of 45 mm on each side: 10 mm of the axis's plane are seen on the short one

@@ -1,5 +1,5 @@
 // labels: device nightly
-// What weighting with the noise is for: a turbine blade whose thick root is noisy and whose thin aerofoil with its fine
+// Purpose of weighting with the noise: a turbine blade whose thick root is noisy and whose thin aerofoil with its fine
 // structures is quiet. Unweighted TV either leaves the noise of the root or blurs the aerofoil; weighted with the
 // propagated variance it does neither.
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr double mu = 5.5 / width;  // rays through the root lose up to a factor
 constexpr std::size_t size = 128, views = 90;
 constexpr double photons = 5000;
 
-/// The voxels of a grid along the default axes (x, z, y) whose centres lie in the region.
+/// The voxels of a grid along the default axes (x, z, y) whose centres are in the region.
 Box box_of(const Region& region, const Grid& grid) {
   constexpr int world_axis[] = {0, 2, 1};
   Box box;
@@ -38,7 +38,7 @@ Box box_of(const Region& region, const Grid& grid) {
   return box;
 }
 
-/// In units of mu.
+/// Measured values in units of mu.
 struct Measured {
   double noisy = 0, quiet = 0;    // standard deviations in the homogeneous regions
   std::vector<double> contrasts;  // wall - hole of the bores, then of the slots

@@ -136,9 +136,9 @@ double least_error(const Volume& f, const Volume* variances, const Volume& truth
   return least;
 }
 
-// With a strength of its own S-PDU does better than PDU with any. The discrepancy weighted with 1 / w, which once chose
-// it, made that 2.4 times too strong and the result no better than PDU's: it counts most where noise is least, and
-// there S-PDU leaves most of it.
+// S-PDU with its best strength does better than PDU with any. The discrepancy weighted with 1 / w makes the strength
+// 2.4 times too strong and the result no better than PDU's: it counts most where noise is least, and there S-PDU leaves
+// most of it.
 TEST(Denoise, WeightsHelpWhereNoiseVaries) {
   const Volume w = reference::ramp_weights(40);
   const Volume f = reference::two_balls(40, 0.1, 1, &w), truth = reference::two_balls(40, 0);
@@ -381,7 +381,7 @@ TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
   EXPECT_NEAR(moved.primal, bounded.primal, 1e-3 * bounded.primal);
 }
 
-// float32 has neither -49.1 nor -49.7: what is written lies within, and has no less energy than the bound says.
+// float32 has neither -49.1 nor -49.7: the written values are within, and have no less energy than the bound says.
 TEST(Denoise, BoundsHoldAsNumbersOfFloat32) {
   Volume f = reference::two_balls(16, 0);
   for (std::size_t n = 0; n < f.voxels.size(); ++n)
@@ -416,7 +416,7 @@ TEST(Denoise, BoundsHoldAsNumbersOfFloat32) {
   }
 }
 
-// What is written is rounded to the steps that float32 has there.
+// Written values are rounded to the steps that float32 has there.
 TEST(Denoise, OffsetsThatCostTheCertificateAreTold) {
   DenoiseParameters parameters;
   parameters.alpha = 12;

@@ -1,5 +1,5 @@
 // labels: device
-// Denoising volumes that stay on devices, into such volumes: the bits of host memory, whatever the slabs.
+// Denoising volumes that reside on devices, into such volumes: the bits of host memory, whatever the slabs.
 #include <gtest/gtest.h>
 
 #include "algorithms/denoise/denoise.hpp"

@@ -1,5 +1,5 @@
 // labels: app device nightly
-// The denoisers on real volumes: the noise goes, means and edges stay.
+// The denoisers on real volumes: the noise goes, means and edges are kept.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ struct Edge {
   double width = 0;  // from 10 to 90 % of the step, voxels
 };
 
-/// The edge lies in the middle of the box.
+/// Edge in the middle of the box.
 Edge measure_edge(const Volume& volume, const Box& box) {
   std::vector<double> profile;
   for (std::size_t x = box.lower[0]; x < box.upper[0]; ++x)

@@ -57,7 +57,7 @@ TEST(DynamicGel, FlickerGoesAndTheInflowStays) {
   parameters.time.weight = 0.3;
   const auto result = denoise(noisy, nullptr, parameters, devices);
   EXPECT_TRUE(result.converged);
-  // Where the contrast is at frame 10, and how much of it: the mean change since the first frame.
+  // Places of the contrast at frame 10, and its amount: the mean change since the first frame.
   double before = 0, after = 0, voxels = 0;
   const std::size_t slice = noisy.grid.slice();
   for (std::size_t n = 0; n < slice; ++n) {

@@ -37,8 +37,8 @@ Volume sum_of(const Volume& a, double factor, const Volume& b) {
   return out;
 }
 
-/// A noisy scan, reconstructed from all, the odd and the even views. `streaks`: with what sparse views make of the
-/// object; without them only the noise went through FDK and the object is true.
+/// A noisy scan, reconstructed from all, the odd and the even views. `streaks`: with the streaks of sparse views;
+/// without them only the noise went through FDK and the object is true.
 struct Scan {
   Volume truth, all, odd, even, variance;
 };
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Scans, ThroughFdk,
                                          Case{"blade_ram_lak_streaks", PhantomType::blade, Window::ram_lak, true, 0.1}),
                          [](const auto& info) { return info.param.name; });
 
-// With few views the halves' difference is streaks more than noise, and most of these are not in the whole.
+// Halves with few views differ by streaks more than noise, and most of these are not in the whole.
 struct Sparse {
   const char* name;
   PhantomType type;

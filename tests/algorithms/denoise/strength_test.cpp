@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Objects, WhiteNoise,
                                          Case{"ninefold_weighted", "blade", {48, 48, 48}, 0.1, 9, true}),
                          [](const auto& info) { return info.param.name; });
 
-// What carries the lambda found at sqrt(1 + t^2) times the noise over to the noise itself.
+// Factor from the lambda found at sqrt(1 + t^2) times the noise to that of the noise itself.
 TEST(Strength, TheBestLambdaIsProportionalToTheNoise) {
   for (const char* object : {"balls", "blade"}) {
     const Volume truth = phantom(object, {32, 32, 32});
@@ -169,7 +169,7 @@ TEST(Strength, HalvesWithWhiteNoiseComeNearTheBestToo) {
   EXPECT_NEAR(denoise(f, nullptr, parameters, device()).lambda, chosen.lambda, 0.05 * chosen.lambda);
 }
 
-// The same volume in other units is the same problem: alpha has the unit 1 / (grey value mm).
+// A volume in other units is the same problem: alpha has the unit 1 / (grey value mm).
 TEST(Strength, GoesWithGreyValuesAndSpacingAndNotWithOffsets) {
   const Volume truth = phantom("balls", {32, 32, 32});
   Volume a = with_noise(truth, 0.14, 1), b = with_noise(truth, 0.14, 2), f = a;

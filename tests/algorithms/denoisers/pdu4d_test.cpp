@@ -250,7 +250,7 @@ TEST(Frames, AlphaGoesWithTheSpacing) {
     DenoiseParameters parameters;
     parameters.method = "pdu4d";
     parameters.time = {1.0, size[2]};
-    if (f.grid.slice() == 1) parameters.target_fidelity = 0.5;  // a voxel by itself tells no noise
+    if (f.grid.slice() == 1) parameters.target_fidelity = 0.5;  // a single voxel shows no noise
     const double lambda = denoise(f, nullptr, parameters, device()).lambda;
     for (const double scale : {1e-9, 1e7}) {
       f.grid.spacing = {scale, scale, scale};
@@ -292,7 +292,7 @@ TEST(Frames, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
               testing::ThrowsMessage<InputError>(testing::HasSubstr("no noise can be measured in the frames")));
 }
 
-// What changes slowly: the best that frames by themselves can get is passed.
+// A slow change: the best that separate frames can get is passed.
 TEST(Frames, TogetherTheyAreBetterThanAlone) {
   const std::array<std::size_t, 4> size{20, 18, 16, 10};
   const Volume f = growing_ball(size, {1, 1, 1}, 0.2, 4, 0.1), truth = growing_ball(size, {1, 1, 1}, 0, 4, 0.1);

@@ -36,7 +36,7 @@ Volume ball(const Grid& grid, double noise, unsigned seed) {
   return volume;
 }
 
-// What a device is given, and the same for the oracle.
+// Inputs of a device, and the same for the oracle.
 struct Scene {
   Volume f, w, reference;
   MethodParameters parameters;
@@ -211,7 +211,7 @@ TEST_F(TwoVoxels, HuberIsQuadraticBelowDelta) {
 TEST_F(TwoVoxels, BoundsHoldAndTheOtherVoxelKnows) {
   Regulariser boxed;
   boxed.maximum = 1;
-  // alone, the step would go from (0, 2) to (0.1, 1.9), and then be cut; the first voxel moves by lambda all the same
+  // alone, the step would go from (0, 2) to (0.1, 1.9), and then be cut; the first voxel still moves by lambda
   const auto u = solve(0, 2, boxed, 0.1);
   EXPECT_NEAR(u[0], 0.1, 3e-6);
   EXPECT_EQ(u[1], 1);

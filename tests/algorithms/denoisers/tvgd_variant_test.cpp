@@ -25,7 +25,7 @@ Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<doubl
   return volume;
 }
 
-// From about 0.3 to 3, every seventh 0.
+// Weights from about 0.3 to 3, every seventh 0.
 Volume weights_with_holes(const Grid& grid) {
   Volume w(grid);
   std::mt19937 generator(24);
@@ -162,7 +162,7 @@ TEST_P(Variants, FlatVolumesStopAtOnce) {
   EXPECT_EQ(outcome.u.voxels, f.voxels);
 }
 
-// Nothing for the variant to do: what is left between it and other kernels is rounding, of both up to the 2e-5 that
+// Parameters without effect: only rounding is left between the variant and other kernels, of both up to the 2e-5 that
 // they may be away from the reference.
 TEST(TvgdVariant, WithoutEffectItIsThePlainDescent) {
   const Volume f = noisy_step({37, 29, 11}, {0.5, 0.8, 1.7}), one(f.grid, 1);
@@ -260,7 +260,7 @@ TEST(TvgdVariant, StatisticalStepsSmoothTheNoisyHalfMore) {
   const auto statistical = run(f, w, parameters);
   ASSERT_TRUE(plain.converged && statistical.converged);
   EXPECT_NEAR(rms(plain.u, f), rms(statistical.u, f), 1e-4);
-  // Both take as much in all; only steps that go with the noise take from each half what is there.
+  // Both take as much in all; only steps proportional to the noise take from each half what it holds.
   EXPECT_NEAR(rms_where(statistical.u, f, noisy), 0.2, 0.002);
   EXPECT_NEAR(rms_where(statistical.u, f, quiet), 0.05, 0.002);
   EXPECT_GT(rms_where(plain.u, f, quiet), 0.06);

@@ -91,7 +91,7 @@ __kernel void back(__global const float* y, __global float* x, float h, Extent e
 }
 )";
 
-// The same of two kernels.
+// Difference as an operator of two kernels.
 LinearOperator difference_of_kernels(const Space& space) {
   return kernel_operator(space, Kernel(difference_source, "forward", {in("x"), out("y")}, 1),
                          Kernel(back_source, "back", {in("y"), out("x")}, 1), {space.grid().spacing[2]});

@@ -82,7 +82,7 @@ TEST(TvProximal, FindsTheMinimumOverTheBounds) {
       EXPECT_GT(objective(between, vector_of(z), vector_of(tau), lambda), least * (1 - 1e-5)) << seed << ", " << t;
     }
   }
-  // the dual goes on from call to call, and slabs change nothing
+  // the dual is kept from call to call, and slabs change nothing
   EXPECT_TRUE(found(8, 50).voxels == x.voxels);
   PlanOptions slabs;
   slabs.minimum_slabs = 3;

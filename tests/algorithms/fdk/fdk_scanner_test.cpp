@@ -152,7 +152,7 @@ std::vector<Scanner> scanners() {
   out.push_back({"detector_turned_about_v", circular_geometry(tilted), wide});
   tilted = circle(180);
   tilted.out_of_plane_angle = 15;
-  tilted.source_offset_y = sid * std::tan(15 * pi / 180);  // the source stays in the plane y = 0
+  tilted.source_offset_y = sid * std::tan(15 * pi / 180);  // the source is still in the plane y = 0
   tilted.projection_offset_y = tilted.source_offset_y * (1 - sdd / sid);
   out.push_back({"detector_turned_about_u", circular_geometry(tilted), wide});
   tilted = circle(110, 220);
@@ -193,7 +193,7 @@ std::vector<Scanner> scanners() {
   curved.geometry.radius_cylindrical_detector = sdd;
   out.push_back(curved);
 
-  CircularOptions virtual_options = circle(180);  // the same rays on a detector through the axis
+  CircularOptions virtual_options = circle(180);  // the rays on a detector through the axis
   virtual_options.sdd = sid;
   Scanner through_the_axis{"virtual_detector", circular_geometry(virtual_options), wide};
   through_the_axis.detector = reference::detector(112, 72, 180, sid / sdd, sid / sdd);

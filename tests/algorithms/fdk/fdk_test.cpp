@@ -37,7 +37,7 @@ Volume reconstructed(const Volume& projections, const Geometry& geometry, const 
   return fdk(projections, geometry, grid, parameters, device()).output;
 }
 
-/// Mean over the voxels whose centres lie in an axis-parallel ellipsoid.
+/// Mean over the voxels whose centres are in an axis-parallel ellipsoid.
 double mean_in(const Volume& volume, std::array<double, 3> centre, std::array<double, 3> semi_axes) {
   double sum = 0;
   int count = 0;
@@ -213,7 +213,7 @@ TEST_P(FdkCases, SlabsBatchesAndDevicesChangeNoBit) {
   }
 }
 
-// What a GPU does where tuning has found it the fastest, on the device that there is.
+// Path of GPUs where tuning has found it the fastest, on any device.
 TEST_P(FdkCases, ThroughLocalMemoryBitsAreTheSame) {
   const auto& [name, scene, parameters] = GetParam();
   const auto tiles = local_tiles();
@@ -296,7 +296,7 @@ TEST(Fdk, SheppLoganHasItsAbsoluteValues) {
   head.expect_within(reconstructed(projections, geometry, head.grid, parameters), 0.005);
 }
 
-// Where filtered back-projection is exact. Relative to the large ball's value.
+// Mid-plane, where filtered back-projection is exact. Relative to the large ball's value.
 TEST(Fdk, MidPlaneValuesAreWithinAFifthOfAPercent) {
   const auto phantom = std::vector{ball({6, 0, -5}, 30, 0.02), ball({18, 0, -12}, 8, 0.01), ball({-6, 0, 6}, 7, -0.02)};
   struct Place {

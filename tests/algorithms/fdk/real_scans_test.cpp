@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Discs, HelsinkiDisc,
                          testing::Values(Disc{"solid_disc", 0.032466}, Disc{"ta", 0.032689}, Disc{"tb", 0.034271}),
                          [](const auto& disc) { return disc.param.name; });
 
-// The same disc from part of what was measured: 230 degrees of it, and the detector without its left third.
+// The disc from part of the measurement: 230 degrees of it, and the detector without its left third.
 TEST(HelsinkiDiscInPart, HasTheAttenuationOfTheWhole) {
   SKIP_WITHOUT("fan_htc2022/htc_ta_projections.mha");
   const Volume projections = read_image(real_data("fan_htc2022/htc_ta_projections.mha"));

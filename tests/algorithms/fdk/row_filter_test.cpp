@@ -45,7 +45,7 @@ TEST_P(RowFilter, ByVkFftEqualsTheSumInDouble) {
   expect_right(false);
 }
 
-// Of every first radix, with groups of one work-item and more.
+// Lengths with every first radix, with groups of one work-item and more.
 INSTANTIATE_TEST_SUITE_P(Lengths, RowFilter,
                          testing::Values(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192));
 

@@ -1,6 +1,6 @@
 // labels: device slab nightly
-// Rows that are not across the rotation axis: where the upright detector's pixels lie on the measured one, and that FDK
-// makes the same of a tilted scan as of a perfect one. A thin plate across the axis shows it best.
+// Rows that are not across the rotation axis: places of the upright detector's pixels on the measured one, and FDK of a
+// tilted scan beside that of a perfect one. A thin plate across the axis shows it best.
 #include "algorithms/fdk/upright_rows.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ CircularOptions circle(std::size_t views, double in_plane, double arc = 360) {
   return options;
 }
 
-// ---- where pixels lie
+// ---- places of pixels
 
 // Everything differs from view to view.
 Geometry restless(bool parallel) {
@@ -145,7 +145,7 @@ TEST(UprightRows, AreMadeOfNoScanThatHasThem) {
   Geometry one = circular_geometry(circle(30, 0));
   one.views[7].in_plane_angle = 1;
   EXPECT_TRUE(upright_rows(one, detector));
-  // pixels of the views that are not turned stay pixels
+  // pixels of the views that are not turned are unchanged
   const auto upright = upright_rows(one, detector);
   const auto at = mapped(upright->maps[3], 10, 10);
   for (const double each : at) EXPECT_NEAR(each, std::round(each), 1e-9);
@@ -262,7 +262,7 @@ TEST(UprightRows, AlongTheRowsAPlateComesOutWrong) {  // what find-axis, which w
   EXPECT_GT(plate_centre(along), 1.2);
 }
 
-// ---- what is left is told
+// ---- reports
 
 TEST(UprightRows, GeometryCheckTellsOfRowsThatStaySlanted) {
   DetectorPixels pixels;

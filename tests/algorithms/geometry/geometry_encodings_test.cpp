@@ -115,7 +115,7 @@ TEST_P(GeometryEncodings, Utf32IsRefusedByName) {
   EXPECT_THAT(refusal(text), HasSubstr("UTF-32"));
 }
 
-// In numbers alone; what stands in quotes keeps its points.
+// Converts numbers alone; quoted text keeps its points.
 std::string with_commas(const std::string& text) {
   std::string out = text;
   const auto digit = [&](std::size_t n) { return std::isdigit(static_cast<unsigned char>(text[n])) != 0; };

@@ -333,7 +333,7 @@ TEST(Xtekct, HasTheObjectUpright) {
       const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
       EXPECT_NEAR((m[0] * x + m[1] * y + m[2] * z + m[3]) / w / 0.2 + 999.5, 999.5 - right * scale, 1e-9);
       EXPECT_NEAR((m[4] * x + m[5] * y + m[6] * z + m[7]) / w / 0.2 + 749.5, 749.5 - y * scale, 1e-9);
-      // columns lie along the axis to the last bit: kernels take the faster way for those
+      // columns are along the axis to the last bit: kernels take the faster way for those
       EXPECT_EQ(m[1], 0);
       EXPECT_EQ(m[9], 0);
     }

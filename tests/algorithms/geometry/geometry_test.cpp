@@ -122,7 +122,7 @@ TEST(ProjectionMatrix, EveryPointOfARayProjectsToItsPixel) {
 }
 
 TEST(ProjectionMatrix, RotationsComeInRtksOrder) {
-  // gantry and out-of-plane by quarter turns: x' = Rx(-90) Ry(-90) x, so that the source (0,0,SID) lies on the world's
+  // gantry and out-of-plane by quarter turns: x' = Rx(-90) Ry(-90) x, so that the source (0,0,SID) is on the world's
   // -y
   View view;
   view.sid = 100;
@@ -165,7 +165,7 @@ TEST(IndexToDetector, AgreesWithWorldAndTheProjectionMatrix) {
         const Vector3 g = times(m, {index[0] - 3, index[1] - 46, index[2]});
         EXPECT_NEAR(g[0] / g[2], pixel[0], 1e-9);
         EXPECT_NEAR(g[1] / g[2], pixel[1], 1e-9);
-        // s: how far the point lies towards the source, along the line from the detector to it
+        // s: distance of the point towards the source, along the line from the detector to it
         const Vector3 away = ray_direction(view);
         const double s = -(away[0] * world[0] + away[1] * world[1] + away[2] * world[2]);
         EXPECT_NEAR(g[2], parallel ? 1 : (view.sid - s) / view.sid, 1e-12);

@@ -55,7 +55,7 @@ constexpr const char* distances =
     "  <SourceToIsocenterDistance>1000</SourceToIsocenterDistance>\n"
     "  <SourceToDetectorDistance>1536</SourceToDetectorDistance>\n";
 
-/// As RTK writes it.
+/// Text as RTK writes it.
 const std::string rtk_projection =
     "  <Projection>\n"
     "    <GantryAngle>271.847274780273</GantryAngle>\n"

@@ -114,7 +114,7 @@ TEST_P(Objects, NoiseThatVariesThreefoldIsFoundInTheVolumeAlone) {
     EXPECT_FALSE(map.correlated);
     EXPECT_NEAR(map.sigma, sigma * 1.09, 0.05 * sigma);
     EXPECT_GT(map.most / map.least, 2.5);
-    EXPECT_LT(map.most / map.least, 5);  // single voxels: 3 times the 1.5 that it goes on by beyond the outer windows
+    EXPECT_LT(map.most / map.least, 5);  // single voxels: 3 times the 1.5 of the extrapolation beyond the outer windows
     EXPECT_EQ(map.how, "estimated from the volume alone");
   }
 }

@@ -254,7 +254,7 @@ TEST(Blade, HasNoValueButMaterialAndAir) {
     EXPECT_LT(std::hypot(point[0], point[2]), 0.5) << "it must stay within the circle that every view sees";
   }
   EXPECT_GT(solid, 1000);
-  // Random points miss the small holes: each must lie in solid material, and in no other hole.
+  // Random points miss the small holes: each must be in solid material, and in no other hole.
   for (const Primitive& hole : bodies) {
     if (hole.value > 0) continue;
     for (int n = 0; n < 2000; ++n) {

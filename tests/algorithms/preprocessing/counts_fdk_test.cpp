@@ -61,8 +61,8 @@ Measured measured(const std::string& name, double radius) {
   return out;
 }
 
-/// The same with rows of bad pixels at both ends and in pairs in between, so that slabs begin and end beside them, bad
-/// columns, and values that fail in a view.
+/// Adds rows of bad pixels at both ends and in pairs in between, so that slabs begin and end beside them, bad columns,
+/// and values that fail in a view.
 Measured with_bad_pixels(Measured each) {
   const auto [columns, rows, views] = each.calibration.size;
   each.calibration.replaced = {columns * rows, std::vector<std::vector<ReplacedValues::Value>>(views)};
@@ -142,7 +142,7 @@ TEST(CountsFdk, VarianceIsThatOfTheCounts) {
     parameters.variance = FdkParameters::Noise{0.3, 5};
     parameters.counts = {&each.calibration};
     const auto found = fdk(each.as_float, each.scene.geometry, each.scene.grid, parameters, device()).output;
-    // By the reference, which takes the variance of p to be exp(p) for one photon: so p is its logarithm.
+    // The reference takes the variance of p to be exp(p) for one photon: so p is its logarithm.
     const auto& [scene, counts, as_float, calibration] = each;
     Volume log_variance(scene.projections), mended = as_float;
     calibration.replaced.put(0, mended.voxels.size(), mended.voxels.data());

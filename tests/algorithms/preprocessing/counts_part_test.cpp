@@ -96,7 +96,7 @@ struct Uneven {
   CountsCalibration calibration;
 };
 
-/// What it counts of line integrals, with the noise of that or without.
+/// Counts of line integrals, with their noise or without.
 Uneven uneven(const Volume& lines, double photons, Volume& counts, bool noisy) {
   Grid single = lines.grid;
   single.size[2] = 1;

@@ -122,7 +122,7 @@ TEST(Counts, BadPixelsAreFound) {
   EXPECT_THAT(replaced_in_all_views(calibration), testing::ElementsAre(8, 12, columns, columns + 15, columns + 20));
   EXPECT_EQ(calibration.report.bad_pixels, 5U);
   EXPECT_EQ(calibration.report.raised, 0U);  // only those of good pixels count
-  // a map stands in for the search, but what has no flat stays bad
+  // a map replaces the search, but pixels without a flat are still bad
   Volume map = stack({columns, 2, 1});
   map.at(3, 0, 0) = 1;
   fields.bad_pixels = {&map, "bad.mha"};
@@ -468,9 +468,9 @@ TEST(Rings, OfNoiseNoMoreIsTakenThanTheMedianOfTheViewsHas) {
   std::normal_distribution<float> noise(0, 0.02f);
   std::vector<float> values(1000 * 90);
   for (float& value : values) value = noise(random);
-  // A median of N normal values has the variance pi/2 / N. Here they are values less a median of five means of two,
-  // of variance 1 + pi/4 / 5, and less the median of eleven such medians, which adds pi/2 / 11; 1000 columns tell a
-  // spread to 3 %.
+  // A median of N normal values has the variance pi/2 / N. Here they are values less a median of five means of two, of
+  // variance 1 + pi/4 / 5, and less the median of eleven such medians, which adds pi/2 / 11; 1000 columns give a spread
+  // to 3 %.
   const double pi = std::acos(-1.0);
   EXPECT_LT(rms(offsets_of(values, 1000, 2)), 1.06 * std::sqrt(pi / 2 / 90 * (1 + pi / 20) * (1 + pi / 22)) * 0.02);
 }
@@ -487,7 +487,7 @@ TEST(Rings, OfSingleWrongPixelsAreAFifth) {
   std::vector<float> left(240);
   for (std::size_t n = 0; n < 240; ++n) left[n] = wrong[n] - found[n];
   std::printf("wrong by %.5f RMS, then by %.5f\n", rms(wrong), rms(left));
-  // Without noise the order of the five means is that of how the body curves, and a wrong pixel among them moves the
+  // The order of the five means without noise is that of how the body curves, and a wrong pixel among them moves the
   // median of those beside it by one place: 1e-3 for this one of 68 pixels' radius.
   EXPECT_LT(rms(left), 0.2 * rms(wrong));
 }

@@ -102,7 +102,7 @@ TEST_F(ReduceRings, PartsHaveTheOffsetsOfTheWholeScan) {
   slices("reduced.mha", {f / "a.mha", "--crop", "3,1,93,11"});
   slices("p.mha", Words{f / "b.mha", "--crop", "3,1,93,11"} + reduce);
   EXPECT_TRUE(same("a.mha", "b.mha"));
-  for (std::size_t n = 0; n < 72; ++n) {  // a scan that goes on, all views of which are its window
+  for (std::size_t n = 0; n < 72; ++n) {  // a growing scan, all views of which are its window
     Volume view(read_image(f / "p.mha").grid);
     view.grid.size[2] = 1;
     const Volume all = read_image(f / "p.mha");

@@ -150,7 +150,7 @@ TEST(Flats, BeforeAndAfterTheScanGiveTheBeamInBetween) {
     EXPECT_NEAR(report.beam_high / report.beam_low, 1 / 0.9, 1e-5);
     EXPECT_LT(largest_error(counts), 1e-5);
   }
-  // a scan that goes on has the beam of its views' numbers
+  // a growing scan has the beam of its views' numbers
   CountsOptions options;
   options.scan_views = views;
   Volume part = scan.counts;
@@ -182,7 +182,7 @@ TEST(Flats, ThatWaverAreAveraged) {
   EXPECT_LT(largest_error(scan.counts), 1e-5);
 }
 
-// In one file these may be the lamp that warms up, or another exposure, of a beam that is steady over the scan.
+// A warming lamp, or another exposure, of a beam that is steady over the scan, in one file.
 TEST(Flats, OfOneFileWithFewOfAnotherLevelAreAveraged) {
   const std::vector<std::vector<double>> steps{{0.5, 1, 1, 1, 1}, {1, 1, 1, 1, 0.5}, {0.9, 1, 1, 1},
                                                {0.5, 1},          {0.6, 0.6, 1, 1},  {1, 1, 1, 1, 1, 0.9, 0.9}};
@@ -218,7 +218,7 @@ TEST(Flats, OfAnotherExposureAreWarnedOf) {
   const Volume thin = integrals();
   for (const float exposure : {0.5f, 1.0f, 1.15f, 5.0f}) {
     Scan scan = scan_of(1e4);
-    // a thin object, 0 to 0.32: the counts lie near the beam's
+    // a thin object, 0 to 0.32: the counts are near the beam's
     for (std::size_t n = 0; n < scan.counts.voxels.size(); ++n)
       scan.counts.voxels[n] = exposure * scan.flat.voxels[n % slice] * std::exp(-0.1f * thin.voxels[n]);
     const double warned = calibrate_counts(MemorySource(scan.counts), scan.fields()).report.above_flats;
@@ -226,7 +226,7 @@ TEST(Flats, OfAnotherExposureAreWarnedOf) {
       EXPECT_NEAR(warned, 5, 1);
     else
       EXPECT_EQ(warned, 1) << exposure;
-    CountsOptions air;  // tells the exposure itself
+    CountsOptions air;  // gives the exposure itself
     air.air = {0, 0, 5, rows};
     EXPECT_EQ(calibrate_counts(MemorySource(scan.counts), scan.fields(), air).report.above_flats, 1) << exposure;
   }
@@ -418,7 +418,7 @@ std::vector<std::size_t> some_places(int count) {
   return places;
 }
 
-// Above the floor, but far from what is around them. Near what may be a part of the object they stay.
+// Values above the floor, but far from those around them. Near a possible part of the object they are kept.
 TEST(FailingCounts, FarFromAllAroundThemAreInterpolated) {
   const Scan scan = scan_of(20000, true);
   int replaced = 0, all = 0;

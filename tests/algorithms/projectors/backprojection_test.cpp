@@ -172,7 +172,7 @@ TEST(Backprojection, ImagesAreTakenWhereTheyWereFoundFastestAndAreLargeEnough) {
   EXPECT_EQ(kernel_of({tuned, plain}), "backproject_exact");
 }
 
-// As tuned caches may name them.
+// Tuned caches may name forms that do not exist.
 TEST(Backprojection, ChoicesOfFormsThatAreNotThereAreIgnored) {
   DeviceModel tuned;
   tuned.texel_pairs = true;
@@ -228,7 +228,7 @@ TEST(LocalTile, IsTakenWhereItWasFoundFastestOnEveryDevice) {
   for (const auto& scene : reference::scenes()) {
     const auto kernels = Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels;
     const bool wanted = scene.name == "cone" || scene.name == "cone_one_slice" || scene.name == "cone_one_voxel" ||
-                        scene.name == "parallel";  // the axis lies along k
+                        scene.name == "parallel";  // the axis is along k
     EXPECT_EQ(kernels.back(), wanted ? "backproject_tile" : "backproject_exact") << scene.name;
   }
 }

@@ -1,5 +1,5 @@
 // labels: device nightly
-// Where float32 puts detector coordinates in the largest scans: 4096^3 voxels, 4096^2 pixels.
+// Rounding of detector coordinates to float32 in the largest scans: 4096^3 voxels, 4096^2 pixels.
 #include "algorithms/projectors/coordinate_error.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(CoordinateError, IsBoundedFor4096Voxels) {
   EXPECT_GT(sampled.error, worst / 4);
 }
 
-// The kernels themselves: what they interpolate from pixels that hold their own number tells the coordinate. A slice of
+// The kernels themselves: values interpolated from pixels that hold their own number show the coordinate. A slice of
 // the volume and a view at a time; numbers count modulo `period`, so that float32 holds them and their fractions to
 // 2^-20.
 void check_kernel(bool tilted, bool cpu, std::size_t k, double angle) {

@@ -1,6 +1,5 @@
 // labels: device
-// Geometries at the ends of what float32 tells apart: sources as far as those of parallel beams, and detectors too
-// large.
+// Geometries at the limits of float32: sources as far as those of parallel beams, and detectors too large.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // labels: device slab
-// Volumes and projections that lie on the device, and results that are to: the same bits, nothing over the bus.
+// Volumes, projections and results that reside on the device: the same bits, nothing over the bus.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // labels: device nightly
-// How fast the projectors come to the exact line integrals as voxels and pixels shrink together.
+// Convergence of the projectors to the exact line integrals as voxels and pixels shrink together.
 //
 // A volume holds the means of its voxels, so what is missing is what blurring an object of sharp edges over h changes.
 // d away from where rays graze a smooth edge a line integral grows as sqrt(d): its second derivative is d^(-3/2), and
@@ -7,7 +7,7 @@
 // detector: the root mean square falls with the first power of h, whatever the projector, and an object without edges
 // would make it fall with the second.
 //
-// Of Shepp-Logan, with the skull's edge all round, 94 % of the squares at 128^3 come from the 8 % of the pixels within
+// For Shepp-Logan, with the skull's edge all round, 94 % of the squares at 128^3 come from the 8 % of the pixels within
 // two of its rim; it makes no difference how finely voxels are averaged. 0.63 % of the maximum at 128^3 are 0.31 % at
 // 256^3.
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using reference::device;
 
 struct Error {
   double rms = 0;   ///< difference from exact line integrals over the largest of them
-  double away = 0;  ///< how far a view's centre of mass lies from the exact one along u or v, pixels, at most
+  double away = 0;  ///< distance of a view's centre of mass from the exact one along u or v, pixels, at most
 };
 
 std::array<double, 2> centre_of_mass(const Volume& projections, std::size_t view) {
@@ -93,14 +93,14 @@ TEST_P(ProjectorOrder, IsTheFirst) {
     std::printf("%s, %s beam: %.3f %% at 32, %.3f %% at 64, %.3f %% at 128, order %.2f\n",
                 projector_name(GetParam()).c_str(), parallel ? "parallel" : "cone", 100 * errors[0], 100 * errors[1],
                 100 * errors[2], order);
-    EXPECT_GT(order, 0.9);  // a projector that is wrong by a part of a voxel stays above
+    EXPECT_GT(order, 0.9);  // a projector that is wrong by a part of a voxel does not fall below
     EXPECT_LT(errors[1], 0.62 * errors[0]);
     EXPECT_LT(errors[2], 0.62 * errors[1]);
   }
 }
 
-// A projector that is wrong by half a pixel comes to 0.68 % at 256^3 or more, by a quarter to hardly 0.5 %, but where
-// the mass lies tells a twentieth.
+// A projector that is wrong by half a pixel comes to 0.68 % at 256^3 or more, by a quarter to hardly 0.5 %, but the
+// place of the mass shows a twentieth.
 TEST_P(ProjectorOrder, SheppLoganIsWithinHalfAPercentAndWhereItBelongs) {
   const auto head = shepp_logan(192, 0.02, false);
   for (const bool parallel : {false, true}) {

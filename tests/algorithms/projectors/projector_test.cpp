@@ -125,7 +125,7 @@ std::vector<reference::Scene> in_faces() {
   return all;
 }
 
-// Those of every projector, and: a displaced detector that cuts the volume, a short scan, pixels much coarser and much
+// Scenes of every projector, and: a displaced detector that cuts the volume, a short scan, pixels much coarser and much
 // finer than voxels, a volume that the detector cuts on all sides.
 std::vector<reference::Scene> scenes() {
   auto all = reference::scenes();
@@ -156,7 +156,8 @@ std::vector<reference::Scene> scenes() {
   along_j.size = {6, 250, 5};
   along_j.spacing = {2, 1, 2};
   along_j.origin = {-4, -120, -5};
-  // moved along the axis: in the middle the central rays lay in a face between voxels, and exact lengths on either side
+  // moved along the axis: in the middle the central rays would be in a face between voxels, and exact lengths on either
+  // side
   Grid along_k = default_grid({6, 5, 250}, {2, 2, 1});
   along_k.origin[1] += 0.3;
   for (const auto& [name, grid] : {std::pair{"long_lines", along_k}, std::pair{"long_lines_along_j", along_j}})
@@ -378,7 +379,7 @@ TEST(Projector, RaysEndAtTheDetector) {
   }
 }
 
-// Where a view's rays end within the volume, those of the others keep their bits.
+// Rays that end within the volume in one view leave the bits of other views unchanged.
 TEST(Projector, RaysThatReachThroughTheVolumeKeepTheirBits) {
   CircularOptions options;
   options.sid = 200;

@@ -91,7 +91,7 @@ TEST(RayEnds, OfAnAutomaticChoiceAreLogged) {
   EXPECT_THAT(text.str(), HasSubstr("taken for a virtual one"));
 }
 
-// Beside the phantom's exact integrals, which are of whole lines.
+// Rays beside the phantom's exact integrals, which are over whole lines.
 TEST(RayEnds, OfVirtualDetectorsGiveWholeLines) {
   Primitive ball;
   ball.centre = {3, 1, -2};

@@ -1,5 +1,5 @@
 // labels: unit
-// The table of forms: modes tell its rows apart, and devices take what is made for them.
+// The table of forms: modes distinguish its rows, and devices take what is made for them.
 #include "algorithms/projectors/scan_forms.hpp"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ RunResult found_by(const Scan& scan, const std::string& method, int passes, bool
 
 class AsdPocsScenes : public testing::TestWithParam<reference::Scene> {};
 
-// How far the result moves with data that differ by float32 rounding, in double precision.
+// Change of the result with data that differ by float32 rounding, in double precision.
 double sensitivity(const Scan& scan, reference::LeastSquares problem, const AsdPocsParameters& parameters,
                    const Vector& expected) {
   const Volume random = reference::random_volume(scan.scene.projections, 17);
@@ -48,7 +48,7 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
       const AsdPocsParameters parameters{.passes = 3, .relaxation = 0.9};
       const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
       const auto [expected, step] = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters);
-      // From 0 neighbouring voxels can become so alike that the direction of their difference is rounding.
+      // Neighbouring voxels that begin at 0 can become so alike that the direction of their difference is rounding.
       if (sensitivity(scan, problem, parameters, expected) > 1e-6) continue;
       ++compared;
       const auto found = found_by(scan, "asd-pocs", 3, from_start);

@@ -1,6 +1,6 @@
 // labels: app device nightly
 // Penalised least squares whose minimum an independent program found: the double-precision reference and the device
-// need few passes, and no certified gap lies below the true one.
+// need few passes, and no certified gap is below the true one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ class KnownMinima : public testing::TestWithParam<Known> {
     result.gap = 0;
     return result;
   }
-  // Of the RMS difference to the minimiser, parts of 0.02 per mm.
+  // RMS difference to the minimiser against parts of 0.02 per mm.
   static std::array<bool, 3> reached(const Vector& x) {
     const double away = reference::rms_difference(x, solved().minimiser) / 0.02;
     return {away <= 1e-2, away <= 3e-3, away <= 1e-3};
@@ -197,7 +197,7 @@ TEST_P(KnownMinima, AreCertifiedByDefault) {
   EXPECT_LE(away, 3e-3);
 }
 
-// Before the first look, which improves the dual, both take the same steps.
+// Both take the same steps before the first look, which improves the dual.
 TEST_P(KnownMinima, AreApproachedInFloat32AsInDouble) {
   SKIP_WITHOUT_THE_SCAN();
   const Known& known = GetParam();

@@ -90,7 +90,7 @@ TEST_P(PenalisedSolvers, FindTheMinimumAndBoundTheDistance) {
   for (std::size_t n = 1; n < history.size(); ++n) EXPECT_GE(history[n].dual, history[n - 1].dual);
   EXPECT_LT(history.back().relative_gap, gap);
   EXPECT_EQ(history.back().passes, passes);
-  // what is told of the result is what the definition says
+  // reported quantities are as defined
   const Vector x = vector_of(found.x);
   const auto& problem = small().scan.problem;
   EXPECT_NEAR(history.back().primal, problem.value(x), 1e-6 * small().minimum);
@@ -123,7 +123,7 @@ TEST(PenalisedRuns, EndWhereTheGapIsSmall) {
   }
 }
 
-// Of all views in each step: the objective falls but for the ripples of momentum.
+// All views in each step: the objective falls but for the ripples of momentum.
 TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
   double before = infinity;
   for (int passes = 2; passes <= 40; passes += 2) {
@@ -135,7 +135,7 @@ TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
   EXPECT_LT(before, 1.01 * small().minimum);
 }
 
-// With a subset for each view, too, which diverges with the steps of all views together.
+// Includes a subset for each view, which diverges with the steps of all views together.
 TEST(PenalisedRuns, OrderedSubsetsStayNearTheMinimum) {
   for (const int subsets : {0, 20}) {
     auto parameters = small().parameters("os-fista", 60);
@@ -174,7 +174,7 @@ TEST(PenalisedRuns, OrderedSubsetsOfFewViewsDoNotDivergeByDefault) {
   }
 }
 
-// Of objectives at successive looks.
+// Objectives at successive looks.
 TEST(PenalisedRuns, GoBackToTheBestImageWhereTheyDiverge) {
   Scalars known{{"least", infinity}, {"goes back", 0}, {"diverged", 0}, {"value at 0", 100}, {"improved", 0}};
   const auto judged = [&](double value) {

@@ -13,7 +13,7 @@
 namespace halocline::penalised_splits_test {
 namespace {
 
-// With weights, some of them 0, a start and a volume that guides.
+// A scan with weights, some of them 0, a start and a volume that guides.
 MeasuredScan measured(const reference::Scene& scene) {
   const Volume object = reference::random_volume(scene.grid, 11);
   MeasuredScan scan{
@@ -80,7 +80,7 @@ TEST_P(PenalisedSplits, UnweightedFromNothing) {
   expect_same_bits(any_split(scan, parameters(GetParam(), 2)), scan.scene.grid.size[2], {{3, 2}});
 }
 
-// Of every subset: between two looks at the gap, after them, and where sums are made again.
+// States after every subset: between two looks at the gap, after them, and where sums are made again.
 TEST_P(PenalisedSplits, GoOnFromAnyState) {
   const int subsets = solver_method(GetParam()).subsets ? 4 : 1, passes = 11;
   const auto run = any_split(parallel(), parameters(GetParam(), passes));
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(, PenalisedSplits, testing::Values("spdhg", "fista", "o
   return name;
 });
 
-// Of 17 views.
+// Subsets of 17 views.
 TEST(PenalisedSplit, OfAnySubsetsChangesNoBit) {
   for (const int subsets : {1, 2, 9, 17})
     for (const char* method : {"spdhg", "os-fista"}) {

@@ -1,5 +1,5 @@
 // labels: device slab error
-// What the unregularised solvers keep, what they lower in every iteration, and known answers.
+// Invariants of the unregularised solvers, the quantities that they lower in every iteration, and known answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -61,11 +61,11 @@ TEST(StrongPenalty, IsChosenInAFewTrialsWhateverTheUnitOfTheNoise) {
         choose_strength({.projections = &b_source, .weights = &w_source}, scene.geometry, scene.grid, {}, device());
     EXPECT_LE(strength.trials.size(), 7u);
     if (chosen == 0) chosen = strength.lambda;
-    EXPECT_NEAR(strength.lambda / weight, chosen, 0.01 * chosen);  // the same problem in another unit
+    EXPECT_NEAR(strength.lambda / weight, chosen, 0.01 * chosen);  // the problem in another unit
   }
 }
 
-// Without a maximum the box grows with the image, and a bound that was found for a smaller box says nothing.
+// The box grows with the image if there is no maximum, and a bound that was found for a smaller box does not apply.
 TEST(StrongPenalty, BoundsOfTheMinimumStayBelowTheObjective) {
   const reference::Scene scene = reference::small_parallel_scene();
   const Volume b = projections(scene, 0);

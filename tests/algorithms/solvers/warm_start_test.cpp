@@ -1,5 +1,5 @@
 // labels: device
-// Solvers that go on from a result of their own: what is lost of duals and momentum, and that nothing else is.
+// Solvers that start from an earlier result: the loss of duals and momentum, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -35,7 +35,7 @@ TEST(VolumeSample, SmallVolumesAreTakenWhole) {
   EXPECT_EQ(sample_volume(MemorySource(Volume(one, std::numeric_limits<float>::infinity()))).mean, 0);
 }
 
-// Sizes that are powers of two, where places at even distances would all lie in one column.
+// Sizes that are powers of two, where places at even distances would all be in one column.
 TEST(VolumeSample, LargeVolumesAreSampledEverywhere) {
   for (const auto& size : {std::array<std::size_t, 3>{128, 128, 128}, {1024, 64, 32}, {100, 200, 90}}) {
     const auto mean = [&](float (*value)(double, double, double)) {

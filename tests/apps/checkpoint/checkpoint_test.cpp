@@ -1,5 +1,5 @@
 // labels: app device error nightly
-// halocline denoise --checkpoint and --resume: whatever ends a run, the same command goes on to a bitwise identical
+// halocline denoise --checkpoint and --resume: whatever ends a run, the same command resumes to a bitwise identical
 // result; files of another job, version, or damaged ones are refused.
 #include "apps/checkpoint/checkpoint.hpp"
 
@@ -69,7 +69,7 @@ const Words endless{"--alpha", "15", "--gap", "0", "--iterations", "30000"};
 const Words long_run{"--alpha", "15", "--gap", "0", "--iterations", "600"};
 
 TEST_F(CheckpointTest, ResumedAfterATimeLimitToTheSameBitsAndRemoved) {
-  // The strength is chosen once: the resumed run is told.
+  // The strength is chosen once: the resumed run uses it.
   for (const Words& more : {long_run, Words{"--gap", "1e-6", "--iterations", "600"}}) {
     ASSERT_EQ(run(denoise(more)).code, 0);
     const std::string expected = content(f / "out.mha");
@@ -229,7 +229,7 @@ TEST_F(CheckpointTest, ADiskThatFillsCostsTheCheckpointAlone) {
   EXPECT_EQ(f.files(), (Words{"other.mha", "out.mha", "v.mha"}));
 }
 
-// Once for all states that find no room, and anew when one has been kept in between.
+// One warning for all states that find no room, and another when one has been kept in between.
 TEST_F(CheckpointTest, ADiskThatStaysFullIsToldOfOnce) {
   std::ostringstream said;
   auto& sinks = spdlog::default_logger()->sinks();
@@ -278,7 +278,7 @@ TEST_F(CheckpointTest, CtrlCLeavesTheStateAndSaysHowToGoOn) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
-// Ten times, each at a moment of its own; when a run comes to its end before, another begins.
+// Ten times, each at a random moment; when a run ends before, another begins.
 TEST_F(CheckpointTest, KilledAtTenRandomMomentsOutOfCoreAndResumedToTheSameBits) {
   write_image(reference::two_balls(64, 0.1), f / "v.mha");
   const Words words = denoise({"--alpha", "15", "--gap", "1e-6", "--iterations", "400", "--device-memory", "2500K"});

@@ -1,6 +1,6 @@
 // labels: app device error dealt
-// halocline fdk --checkpoint and --resume: whatever ends a run, the same command goes on to a bitwise identical result,
-// and what was done before is not computed again; files of another job, or damaged ones, are refused.
+// halocline fdk --checkpoint and --resume: whatever ends a run, the same command resumes to a bitwise identical result,
+// and finished parts are not computed again; files of another job, or damaged ones, are refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -71,7 +71,7 @@ class FdkCheckpoint : public testing::Test {
     return content(path("out.mha"));
   }
 
-  // What a run leaves that is killed when the file has come to so many bytes.
+  // Leaves the state of a run that is killed when the file has so many bytes.
   static void leave_state(const Words& more = {}, std::size_t bytes = 24 * slice_bytes) {
     for (int tries = 0; tries < 20; ++tries) {
       clear();
@@ -301,7 +301,7 @@ TEST_F(FdkCheckpoint, CtrlCSaysHowToGoOn) {
   FAIL() << "no run could be interrupted";
 }
 
-// Ten times, each at a moment of its own; when a run comes to its end before, another begins.
+// Ten times, each at a random moment; when a run ends before, another begins.
 TEST_F(FdkCheckpoint, KilledAtTenRandomMomentsAndResumedToTheSameBits) {
   const KilledRuns runs = killed_ten_times(fdk(Words{"--device-memory", "3M"}), kept() + resume, path("out.mha"),
                                            path("state"), path("log"), 0.2, 0.9);

@@ -491,7 +491,7 @@ TEST_F(BadInput, DenoiseFilters) {
   expect_refused(denoise("v.mha", "median") + Words{"--keep-partial"}, {"--keep-partial is for methods that iterate"});
 }
 
-// What is refused is refused at once, whether it is to run or not: nothing is passed over in silence.
+// Errors of real runs are errors of dry runs: nothing is passed over in silence.
 TEST_F(BadInput, DryRunsRefuseWhatRunsRefuse) {
   const Words halves{"--halves", (f / "v.mha") + "," + (f / "w.mha")}, path{"--alpha-path", "40,20"};
   const auto refused = [&](const std::string& method, const Words& options, const std::vector<std::string>& parts) {
@@ -639,7 +639,7 @@ TEST_F(BadInput, OutputsThatAreInputsOrEachOther) {
   expect_refused({"noise", "-i", f / "v.mha", "--photons", "10", "-o", f / "twin.mha"}, {"is the input of -i"});
 }
 
-// Files that are not there yet, so that nothing but their names can tell that they are one.
+// Files that do not exist yet, so that nothing but their names can show that they are one.
 TEST_F(BadInput, NewOutputsUnderTwoSpellings) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(f.path());
@@ -673,7 +673,7 @@ TEST_F(BadInput, FoldersThatCannotBeWritten) {
   ASSERT_TRUE(!root || ::seteuid(0) == 0);
 }
 
-// The command as a process of its own, for what cannot be done to this one.
+// The command as a separate process, for what cannot be done to this one.
 class Process {
  public:
   /// `before` is shell text that is run first, in the same process.

@@ -120,7 +120,7 @@ TEST_F(Bench, FormsAndMethodsCanBeChosen) {
   }
 }
 
-// Without --method only those count that have such a form.
+// Methods that have such a form, if --method is not given.
 TEST_F(Bench, FormsChooseTheMethods) {
   const Ran ran = run({"bench", "denoise", "--size", "8", "--forms", "2x32", "--dry-run"});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -132,8 +132,8 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(pdu, 0.9 * noisy);
   EXPECT_DONE(
       run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "-o", path("spdu.mha")}));
-  // With the scan's variances, noise alone is taken away, not the streaks of 30 views, which are most of what r.mha is
-  // wrong by: against the same without noise.
+  // The scan's variances remove noise alone, not the streaks of 30 views, which are most of the error of r.mha: against
+  // the result without noise.
   EXPECT_DONE(
       run(Words{"fdk", "-i", path("p.mha"), "--geometry", path("g.xml"), "-o", path("clean.mha")} + small_grid));
   const auto noise = [](const std::string& name) {
@@ -295,7 +295,7 @@ TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
   EXPECT_NE(alone.err.find("less reliable"), std::string::npos) << alone.err;
   EXPECT_EQ(json::parse(content(path("map.json")))["results"]["reliable"], false);
 
-  // What denoise finds out itself is what noise-map writes.
+  // The estimate of denoise is the one that noise-map writes.
   const Words spdu{"denoise", "-i", path("whole.mha"), "--method", "spdu", "--alpha", "300", "-o"};
   EXPECT_DONE(run(spdu + Words{path("a.mha"), "--weights", "halves", "--halves", pair, "--report", path("w.json")}));
   EXPECT_EQ(json::parse(content(path("w.json")))["results"]["weights"], "from the difference of the two halves");
@@ -379,7 +379,7 @@ TEST_F(CommandOnDevice, AGapBeyondFloat32IsAWarning) {
   EXPECT_LT(results["relative_gap"].get<double>(), 1e-6);
 }
 
-// Two balls with white noise: the noise is known, the values lie between 0 and 1.7.
+// Two balls with white noise: the noise is known, the values are between 0 and 1.7.
 class TwoNoisyBalls : public CommandOnDevice {
  protected:
   void SetUp() override {
@@ -387,7 +387,7 @@ class TwoNoisyBalls : public CommandOnDevice {
     const Volume balls = reference::two_balls(24, 0.1);
     write_image(balls, f / "b.mha");
   }
-  // What it warns of, and its report in `report`.
+  // Warnings of the command; its report goes to `report`.
   std::string told(const Words& rest) {
     const Ran ran =
         run(Words{"denoise", "-i", f / "b.mha", "-o", f / "out.mha", "--report", f / "r.json", "--method"} + rest);
@@ -578,7 +578,7 @@ TEST_F(TwoNoisyBalls, NoiseOfFewVoxelsIsDoubtful) {
                 AllOf(Not(HasSubstr("places only")), Not(HasSubstr("--weights"))));
 }
 
-// Of float64, and of whole numbers.
+// Inputs of float64, and of whole numbers.
 TEST_F(TwoNoisyBalls, ValuesFinerThanWhatIsKeptAreTold) {
   const Volume balls = reference::two_balls(24, 0.1);
   for (const double offset : {0.0, 1e7}) {
@@ -604,7 +604,7 @@ TEST_F(TwoNoisyBalls, ValuesFinerThanWhatIsKeptAreTold) {
   }
 }
 
-// On CPUs they are many times slower.
+// Forms for GPUs are many times slower on CPUs.
 TEST_F(TwoNoisyBalls, FormsForGpusAreToldOnCpus) {
   if (!open_devices({}).front().info().cpu()) GTEST_SKIP() << "no CPU";
   EXPECT_THAT(told({"pdu", "--alpha", "15", "--duals", "snorm16"}),

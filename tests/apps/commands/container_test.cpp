@@ -1,5 +1,6 @@
 // labels: app device error
-// What containers take away: a home that can be written, /sys. PoCL alone has no devices then, or ends the process.
+// Missing parts in containers: a home folder that can be written, /sys. PoCL alone has no devices then, or ends the
+// process.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr unsigned nobody = 65534;
 
-// A user whose home is not there, with temporary files in `folder`.
+// Becomes a user without a home folder, with temporary files in `folder`.
 bool become_nobody(const Folder& folder) {
   for (const char* name : {"XDG_CACHE_HOME", "HALOCLINE_CACHE_DIR", "POCL_CACHE_DIR"}) ::unsetenv(name);
   ::setenv("HOME", "/nonexistent", 1);
@@ -39,7 +40,7 @@ TEST(Container, AUserWithoutAHomeComputes) {
       {"denoise", "-i", f / "v.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "2", "-o", f / "o.mha"}, f,
       [&] { return become_nobody(f); });
   EXPECT_EQ(ran.code, 0) << ran.out;
-  // Compiled kernels stay there for the next run, and nobody else can change them.
+  // Compiled kernels are kept there for the next run, and no other user can change them.
   const auto names = f.files();
   const auto made =
       std::find_if(names.begin(), names.end(), [](const auto& name) { return name.starts_with("halocline-"); });

@@ -62,7 +62,7 @@ class CountsCommand : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
-  /// With all options that turn counts into line integrals.
+  /// Words with all options that turn counts into line integrals.
   Words fields() const {
     return {"--flat",  path("flat.mha"),   "--dark",   path("dark.mha"), "--air",
             "0,0,3,9", "--beam-hardening", "1.0,0.05", "--reduce-rings", "1"};
@@ -171,7 +171,7 @@ TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
     }
 }
 
-// The same as of a file in which the pixels had been put together before, with counts in place of those that were not
+// The result is that of a file in which the pixels had been binned before, with counts in place of those that were not
 // measured.
 TEST_F(CountsCommand, PartsAreThoseOfAFileOfSums) {
   const Words fields{"--flat", path("flat.mha"), "--dark", path("dark.mha"), "--bad-pixels", path("holes.mha")};
@@ -233,7 +233,7 @@ TEST_F(CountsCommand, PartsAreThoseOfAFileOfSums) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("of the whole scan"), HasSubstr("22 detector pixels are bad")));
   for (const std::string kind : {"", "v_", "a_", "b_"})
     EXPECT_TRUE(read_image(path(kind + "bins.mha")).voxels == read_image(path(kind + "sums.mha")).voxels) << kind;
-  // frames, each with the beams of its own views
+  // frames, each with its views' beams
   const Words frames{"--counts", "--flat", path("flat.mha"), "--air", "0,0,3,9", "--allow-incomplete-arc"};
   Words more = frames;
   more.insert(more.end(), {"--views-per-frame", "12"});

@@ -2,10 +2,10 @@
 // Calls of small runs of the command are made to fail, one run each, by an OpenCL layer (fault_layer.cpp): either the
 // result has the bits that it always has, or there is an error that says what failed where, and no file, no temporary
 // file and no OpenCL object is left. What each family must survive is asserted, too. Where a state was kept, the same
-// command with --resume ends with the bits of a run without faults. A table says what came of it.
+// command with --resume ends with the bits of a run without faults. A table lists the outcomes.
 //
-// Every enqueue, allocation and build fails once, of fdk every enqueue also while it runs; of other ways to fail, so
-// many of each as HALOCLINE_FAULTS says (default 6; 0: every call), spread evenly.
+// Every enqueue, allocation and build fails once, with fdk every enqueue also while it runs; of other ways to fail,
+// HALOCLINE_FAULTS gives the number of each (default 6; 0: every call), spread evenly.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ class Faults : public testing::TestWithParam<Family> {
     const auto all = list_devices();
     if (std::none_of(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); }))
       GTEST_SKIP() << "no CPU device";
-    // In one run of six the process was aborted without a word while builds were made to fail on two devices at once.
+    // One run of six was aborted without a message while builds failed on two devices at once.
     if (std::string(GetParam().name) == "pdu_two_gpus_out_of_core" && std::getenv("HALOCLINE_FAULTS") == nullptr)
       GTEST_SKIP() << "PoCL aborts now and then in this one; HALOCLINE_FAULTS=6 runs it";
     std::signal(SIGALRM, hung);
@@ -190,7 +190,7 @@ class Faults : public testing::TestWithParam<Family> {
     const auto& words = GetParam().words;
     return std::find(words.begin(), words.end(), word) != words.end();
   }
-  // Nothing but the inputs, as they were, and the output if there is to be one, else the state that was kept, if any.
+  // Files other than the unchanged inputs, and the output if there is to be one, else the state that was kept, if any.
   static std::string files_amiss(bool output) {
     std::set<std::string> expected;
     for (const auto& [name, bytes] : inputs_) {
@@ -251,7 +251,7 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
     if (all && !family.two_devices) continue;
     long failed = 0, right = 0, errors = 0, resumed = 0, wrong = 0;
     double longest = 0;
-    // Slices that a run delivered before it knew of the failure would stay: any command may be the one that matters.
+    // Slices that a run delivered before it knew of the failure would be kept: any command may be the one that matters.
     const bool delivers = way.scope == std::string("event") && way.survived && uses("fdk");
     for (const long number : sample(calls[way.kind], way.every || delivers)) {
       const std::string fault = fmt::format("{}:{}:{}:{}", way.kind, number, way.code, way.scope);
@@ -288,7 +288,7 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
           if (again.code == 0) amiss += files_amiss(true);
         }
       }
-      // clFFT 2.12.2 forgets a program of its own that does not build; of one that it kept it builds the source then.
+      // clFFT 2.12.2 forgets a program that does not build; it builds the source of one that it kept then.
       const bool kept = ran.code == 0 && std::getenv("CLFFT_CACHE_PATH") != nullptr && uses("fdk");
       const bool forgotten = left == 1 && first == "clBuildProgram" &&
                              (kept || ran.err.find("CL_INVALID_PROGRAM (-44) from clfft") != std::string::npos);

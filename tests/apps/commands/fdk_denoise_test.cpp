@@ -53,7 +53,7 @@ class FdkDenoise : public testing::Test {
     return json::parse(content(path("report.json")));
   }
 
-  // Whether both ways make the same files. `how`: options of the method; `of_fdk`: of the reconstruction.
+  // Expects the same files both ways. `how`: options of the method; `of_fdk`: of the reconstruction.
   static void expect_same(const std::string& method, const Words& how, const Words& of_fdk, const Words& devices) {
     const bool weighted = method == "spdu";
     const Words noise{"--photons", "3000"}, variance{"--variance-out", path("w.mha")};

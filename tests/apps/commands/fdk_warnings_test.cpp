@@ -1,6 +1,6 @@
 // labels: app device
-// What `halocline fdk` and `halocline slices` say of geometries and projections that look wrong, and that they say it
-// once; of those that are right they say nothing.
+// Warnings of `halocline fdk` and `halocline slices` about geometries and projections that look wrong, each once; right
+// ones give none.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST_F(FdkWarnings, TooFewViewsAreToldOfWithTheNumberThatWouldDo) {
   std::string said = fine({"--size", "40,40,4", "--spacing", "1.4,1.4,2"});
   EXPECT_THAT(said, AllOf(HasSubstr("g.xml': 40 different angles are few for 40 voxels"), HasSubstr("about 63 would")));
   EXPECT_EQ(times(said, "warning"), 1u) << said;
-  // Of the halves only where the whole has enough.
+  // Warnings about the halves only where the whole has enough views.
   const Words halves{"--halves-out", (f / "a.mha") + "," + (f / "b.mha")};
   EXPECT_EQ(times(fine(Words{"--size", "40,40,4", "--spacing", "1.4,1.4,2"} + halves), "different angles"), 1u);
   said = fine(Words{"--size", "24,24,4", "--spacing", "2,2,2"} + halves);

@@ -94,7 +94,7 @@ TEST_F(FindAxisCommand, WritesNothingWhereMeasuresDisagreeUnlessForced) {
                                  HasSubstr("by sharpness by"), HasSubstr("--method"), HasSubstr("--force")));
   EXPECT_FALSE(std::filesystem::exists(f / "found.xml"));
   EXPECT_FALSE(results().at("agreed").get<bool>());
-  EXPECT_EQ(find().code, 0);  // it is told
+  EXPECT_EQ(find().code, 0);  // a warning
   const Ran forced = find({"-o", f / "found.xml", "--force"});
   ASSERT_EQ(forced.code, 0) << forced.err;
   EXPECT_TRUE(std::filesystem::exists(f / "found.xml"));

@@ -62,7 +62,7 @@ TEST_F(Forecast, signalsLeaveNothingBehind) {
   for (const std::string signal : {"HUP", "TERM", "INT"}) {
     const Folder f;
     write_image(noisy_volume(64), f / "v.mha");
-    // A shell ignores SIGINT for what it starts in the background, and the program takes it all the same.
+    // A shell ignores SIGINT for commands that it starts in the background, and the program still takes it.
     const std::string shell = std::string(HALOCLINE_COMMAND) + " denoise --method pdu -i " + (f / "v.mha") +
                               " --alpha 10 --gap 0 " + "--iterations 1000000 -o " + (f / "u.mha") + " 2>" +
                               (f / "log") + " & pid=$!; sleep 3; kill -" + signal + " $pid; wait $pid";
@@ -72,12 +72,12 @@ TEST_F(Forecast, signalsLeaveNothingBehind) {
   }
 }
 
-// A process of its own, whose peak is that of the one job.
+// Report of a separate process, whose peak is that of the one job.
 json reported(const Folder& f, const std::string& words) {
   // Arrays that are filled with NaN take as much of the host for a moment.
   const std::string command = std::string("env -u HALOCLINE_POISON_MEMORY ") + HALOCLINE_COMMAND + " " + words +
                               " --quiet --report " + (f / "r.json");
-  // Once before: a driver that compiles takes memory of its own, and so do the device's rates.
+  // One run before the measured one: a driver that compiles takes memory, and so do the device's rates.
   for (int n = 0; n < 2; ++n) EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return json::parse(content(f / "r.json"));
 }

@@ -300,7 +300,7 @@ TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
           {"--projections"});
 }
 
-// They are found within half a pixel of each other, at the end of the range: no case for a warning that they differ.
+// Axes within half a pixel of each other, at the end of the range: no case for a warning that they differ.
 TEST_F(GeometryCommand, FindAxisWarnsThatMethodsDifferByMoreThanAPixelOnly) {
   const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "60"};
   done(circular + Words{"--proj-offset-x", "2.2", "-o", f / "true.xml"});

@@ -48,7 +48,7 @@ class HtmlTest : public testing::Test {
                   .code,
               0);
   }
-  // What a command shows.
+  // Output of a command.
   Words shown(const Words& words) {
     const Ran ran = run(words + Words{"--html", page});
     EXPECT_EQ(ran.code, 0) << ran.err;

@@ -48,7 +48,7 @@ class Limits : public testing::Test {
     return voxels;
   }
 
-  // On a GPU that has these limits.
+  // Runs on a GPU that has these limits.
   Ran limited(const std::string& limits, std::vector<std::string> words) {
     words.emplace_back("--no-tune");
     return run_child(words, f_, [&] {
@@ -114,8 +114,8 @@ TEST_F(Limits, FdkKeepsItsBitsWhereGroupsAreSmall) {
   expect_same({"group=64", "kernel=64", "group=20"}, of_scan("fdk"));
 }
 
-// Where rows are too long for local memory, transforms in device memory, which float32 rounds in another way; by VkFFT
-// where clFFT would end the process, or its kernels do not compile. Pixels are 1/50 of a voxel, so that the ramp raises
+// Rows too long for local memory take transforms in device memory, which float32 rounds in another way; by VkFFT where
+// clFFT would end the process, or its kernels do not compile. Pixels are 1/50 of a voxel, so that the ramp raises
 // rounding by as much.
 TEST_F(Limits, FdkIsTheSameWithinRounding) {
   write_scan("2100,15", "0.02,2");  // transforms of 8192 values, 64 KiB

@@ -1,5 +1,5 @@
 // labels: app device
-// What users see before, during and after a run: predictions beside what came of them.
+// Output that users see before, during and after a run: predictions beside results.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -108,7 +108,7 @@ TEST(CommandLineErrors, nameTheKindsOfBench) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("there is no subcommand 'foo'"), HasSubstr("backproject"), HasSubstr("slices")));
 }
 
-// Of a process of its own; what it says on stderr goes to `log`.
+// Output of a separate process; its stderr goes to `log`.
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};

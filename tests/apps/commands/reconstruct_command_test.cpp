@@ -1,5 +1,5 @@
 // labels: app error
-// halocline reconstruct: what it writes, how it goes on, and what it refuses.
+// halocline reconstruct: its outputs, how it resumes, and its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // labels: app device slab error nightly
-// --scratch: volumes and states in files of a folder. Bitwise identical results, nothing left, forecasts that tell
-// memory from files, and what is said where the host or the disk is too small.
+// --scratch: volumes and states in files of a folder. Bitwise identical results, nothing left, forecasts that separate
+// memory from files, and errors where the host or the disk is too small.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST_F(ScratchTest, TheForecastTellsMemoryFromFiles) {
   expect_nothing_left();
 }
 
-// A process of its own, whose memory is that of the one job; drivers keep some from the first time on.
+// A separate process, whose memory is that of the one job; drivers keep some from the first time on.
 TEST_F(ScratchTest, MemoryIsForecastWithinFivePercent) {
   write_image(reference::two_balls(300, 0.1), f / "large.mha");
   auto words = denoise("u.mha", Words{"--quiet"} + scratch(), "large.mha");
@@ -180,7 +180,7 @@ TEST_F(ScratchTest, AHostThatIsTooSmallIsToldOfIt) {
   const auto taken = [&](const Words& more) {
     return json::parse(run(plan + Words{"--json"} + more).out)["forecasts"][0]["host_peak_bytes"].get<double>();
   };
-  // Between what the job takes in memory with a folder and without.
+  // Mean of the job's memory with a folder and without.
   const std::string between = std::to_string(static_cast<std::size_t>((taken({}) + taken(scratch())) / 2));
   const Ran ran = refused(between);
   EXPECT_EQ(ran.code, 2);
@@ -228,7 +228,7 @@ TEST_F(ScratchTest, NothingIsLeftWhateverEndsIt) {
   auto words = denoise("u.mha", scratch());
   for (auto& word : words) word = word == "24" ? "100000" : word;
   for (const std::string signal : {"KILL", "TERM"}) {
-    // As soon as the arrays of the state are there.
+    // Waits until the arrays of the state exist.
     const std::string line = joined(words) + " 2>/dev/null & pid=$!; for n in $(seq 600); do count=$(grep -c " +
                              (f / "files") + " /proc/$pid/maps); [ $count -ge 4 ] && break; sleep 0.1; done; echo " +
                              "$count >" + (f / "count") + "; kill -" + signal + " $pid; wait $pid";

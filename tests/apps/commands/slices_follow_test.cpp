@@ -52,7 +52,7 @@ class SlicesFollow : public testing::Test {
   std::string file(std::size_t view, const std::string& type = "mha") const {
     return f / fmt::format("scan/p_{:02}.{}", view, type);
   }
-  // As a scanner had better do it.
+  // Writes and renames, as a scanner should.
   void drop(const Volume& stack, std::size_t first, std::size_t last, const std::string& type = "mha") const {
     Grid grid = stack.grid;
     grid.size[2] = 1;

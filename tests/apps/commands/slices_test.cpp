@@ -1,5 +1,5 @@
 // labels: app device
-// Slices from resident projections: bitwise identical to fdk where they lie on its voxels, double precision anywhere,
+// Slices from resident projections: bitwise identical to fdk where they are on its voxels, double precision anywhere,
 // windows that move, and the command.
 #include "algorithms/fdk/slices.hpp"
 
@@ -187,7 +187,7 @@ TEST_P(MovingWindows, HaveTheBitsOfTheirFdk) {
 INSTANTIATE_TEST_SUITE_P(All, MovingWindows, testing::Values("cone", "cone_tilted"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Three planes of a window of 30 views of 45 random ones that moved by 15, and the volume that fdk makes of these.
+// Three planes of a window of 30 views of 45 random ones that moved by 15, and the volume of fdk from these views.
 auto moved_window(const reference::Scene& scene) {
   const Volume projections = reference::random_volume(scene.projections, 7);
   const auto planes = three_planes(scene.grid);
@@ -417,7 +417,7 @@ TEST_F(SlicesCommand, WritesAStackASlice) {
 }
 
 TEST_F(SlicesCommand, GivesThePlaneOfFdk) {
-  // the first 36 views once more, as a file of their own
+  // the first 36 views once more, as a separate file
   ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "36", "-o", f / "circle.xml"});
   project("circle.xml", "circle.mha");
   ok({"fdk", "-i", f / "circle.mha", "-g", f / "circle.xml", "--size", "16,16,12", "--spacing", "2,2,2", "-o",
@@ -429,7 +429,7 @@ TEST_F(SlicesCommand, GivesThePlaneOfFdk) {
   EXPECT_NEAR(axial.grid.origin[1], 3, 1e-12);
 }
 
-// Counts, a window of the detector, bins, Hounsfield units and the variance: what fdk makes of the same options.
+// Counts, a window of the detector, bins, Hounsfield units and the variance: the values of fdk with the same options.
 TEST_F(SlicesCommand, TakesWhatFdkTakes) {
   ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "36", "-o", f / "circle.xml"});
   ok({"project", "--phantom", "shepp-logan", "--phantom-size", "28", "--mu", "0.02", "-g", f / "circle.xml",

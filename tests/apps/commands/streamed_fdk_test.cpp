@@ -1,5 +1,5 @@
 // labels: app device error
-// `halocline fdk` from file to file: neither projections nor volume need lie in host memory.
+// `halocline fdk` from file to file: neither projections nor volume need to be in host memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class StreamedFdk : public testing::Test {
   Folder f;
 };
 
-// The volume has 64 MiB; on a CPU the device's arrays lie in host memory too, so they are kept small.
+// The volume has 64 MiB; on a CPU the device's arrays are in host memory too, so they are kept small.
 TEST_F(StreamedFdk, TheHostNeverHoldsTheVolume) {
   ASSERT_EQ(fdk_of("16", "warm.mha", {"--device-memory", "6M"}).code, 0);
   const double before = report("warm.mha")["host_peak_bytes"];

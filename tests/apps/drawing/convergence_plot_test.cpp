@@ -1,5 +1,5 @@
 // labels: app
-// The picture of a convergence: where its curve lies.
+// The picture of a convergence: the place of its curve.
 #include "apps/drawing/convergence_plot.hpp"
 
 #include <gtest/gtest.h>

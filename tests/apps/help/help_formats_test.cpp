@@ -38,7 +38,7 @@ bool installed(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// Of a shell command: what it prints, on either stream, and whether it succeeded.
+// Output of a shell command, on either stream, and whether it succeeded.
 std::string output_of(const std::string& command, bool& good) {
   std::string text;
   std::array<char, 4096> part{};

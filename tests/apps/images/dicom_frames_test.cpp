@@ -1,5 +1,5 @@
 // labels: app itk
-// Slices of DICOM lie where each frame and each file says, whatever order they come in; what makes no volume is named.
+// Slices of DICOM are placed as each frame and each file says, in any order; files that make no volume are named.
 #include "apps/images/dicom_frames.hpp"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ EnhancedDicom stack(const std::vector<int>& order, double step = 2) {
   return file;
 }
 
-// Where frame k of stack() lies, and what it holds.
+// Expects the place and contents of frame k of stack().
 void expect_stack(const std::string& path, int count, double step = 2) {
   const Volume volume = read_image(path);
   EXPECT_EQ(read_image_info(path).grid.size, volume.grid.size);
@@ -251,7 +251,7 @@ TEST(DicomFrames, OfTooFewBytesAreTruncated) {
     }
 }
 
-// Of 3 x 3 pixels of 8 bits, which a byte of padding follows.
+// Frames of 3 x 3 pixels of 8 bits, which a byte of padding follows.
 TEST(DicomFrames, OfOneImageAFileAreComplete) {
   const Folder f;
   std::filesystem::create_directory(f / "s");

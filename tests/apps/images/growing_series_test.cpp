@@ -100,7 +100,7 @@ TEST(GrowingSeries, SaysWhatDidNotCome) {
   }
 }
 
-// What a list of the folder lacked, or what another program has written out of order.
+// Files that a list of the folder lacked, or that another program has written out of order.
 TEST(GrowingSeries, BeginsWithTheFirstThatTwoLooksShow) {
   for (const std::string pattern : {"p*.tif", "p%02d.tif", ""}) {
     SCOPED_TRACE(pattern);
@@ -126,7 +126,7 @@ TEST(GrowingSeries, RefusesFilesThatDoNotBelong) {
   GrowingSeries numbered(f / "p%d.tif");
   EXPECT_EQ(numbered.take(patient, no_reason).path, f / "p3.tif");
   write_text(f / "p2.tif", "x");
-  numbered.take(patient, no_reason);  // p4 was there at two looks
+  numbered.take(patient, no_reason);  // p4 was present at two looks
   EXPECT_THAT(error_of([&] { numbered.take(patient, no_reason); }),
               AllOf(HasSubstr("InputError: '" + (f / "p2.tif") + "' came when the series"),
                     HasSubstr("had begun with '" + (f / "p3.tif")), Not(HasSubstr("%04d"))));

@@ -283,8 +283,8 @@ std::string little_endian(std::uint64_t value) {
   return out;
 }
 
-// Of 6 x 5 x 4 voxels, by ITK, in chunks of a slice or in a row; with other bytes in the place of the first that are
-// the same.
+// Volumes of 6 x 5 x 4 voxels, by ITK, in chunks of a slice or in a row; with other bytes in the place of the first
+// that are the same.
 class Hdf5Volumes : public testing::Test {
  protected:
   void write(bool compressed, const std::string& from = "", const std::string& to = "") {
@@ -296,7 +296,7 @@ class Hdf5Volumes : public testing::Test {
     ASSERT_NE(at, std::string::npos) << "no such bytes";
     write_text(path_, bytes.replace(at, from.size(), to));
   }
-  // Without one of its parts, and with these voxels.
+  // Header without one of its parts, and with these voxels.
   static Hdf5Writer header(const std::string& without, const std::vector<double>& voxels) {
     Hdf5Writer file;
     const std::map<std::string, Hdf5Writer::List> parts{{"Dimension", {{6, 5, 4}}},
@@ -337,7 +337,7 @@ TEST_F(Hdf5Volumes, WhoseVoxelsWereNotAllWrittenAreRefused) {
   const auto chunks = [](char count) { return std::string("TREE\1\0", 6) + count + '\0'; };
   write(true, chunks(4), chunks(2));
   EXPECT_THAT(refusal(), AllOf(HasSubstr("only 2 of the 4 chunks"), HasSubstr("zeros")));
-  // in a row, of which nothing is there
+  // in a row, of which nothing is stored
   header({}, {}).write(path_);
   EXPECT_THAT(refusal(), AllOf(HasSubstr("has 0 bytes of values"), HasSubstr("960")));
 }

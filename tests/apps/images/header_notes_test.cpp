@@ -1,5 +1,5 @@
 // labels: app itk
-// What headers say beside grid and type goes from input to output where both have one format.
+// Header entries beside grid and type are copied from input to output where both have one format.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -115,7 +115,7 @@ TEST(HeaderNotes, NiftiKeepsSlopeDescriptionAndCodes) {
     EXPECT_EQ(value_at<std::int16_t>(header, 252), 1);
     EXPECT_EQ(value_at<std::int16_t>(header, 254), 4);
     EXPECT_EQ(header.substr(280, 48), input.substr(280, 48));
-    EXPECT_EQ(value_at<std::int16_t>(header, 352 + 2 * 31) % 8000 % 3, 0);  // a number that was there
+    EXPECT_EQ(value_at<std::int16_t>(header, 352 + 2 * 31) % 8000 % 3, 0);  // a number that is stored
     EXPECT_EQ(read_image_info(f / name).component, "int16");
   }
   // also as float32, where there is nothing to scale

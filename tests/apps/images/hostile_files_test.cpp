@@ -169,7 +169,7 @@ TEST_F(HostileFiles, HeadersThatPointElsewhere) {
 #endif
 }
 
-// As they were: several files of voxels behind a header of NRRD.
+// Input format: several files of voxels behind a header of NRRD.
 #ifdef HALOCLINE_WITH_ITK
 TEST_F(HostileFiles, HeadersThatPointAtFilesAreRead) {
   write_text(f_ / "slice1", "1234");

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int ended_with_its_name = 2, read_well = 10, refused = 11, wrong_error = 12, wrong_grid = 13;
 
-// In a child: what it reads may end it.
+// Reads in a child process, which the read may end.
 int read_in_child(const std::string& path, bool geometry) {
   ::alarm(20);
   spdlog::set_level(spdlog::level::off);

@@ -51,7 +51,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A folder of its own for each test, removed afterwards.
+// A separate folder for each test, removed afterwards.
 class ImageFile : public testing::Test {
  protected:
   void SetUp() override {
@@ -470,7 +470,7 @@ TEST_F(ImageFile, FailedWritesLeaveTheOldFileAndNothingElse) {
 TEST_F(ImageFile, WhatAKilledProcessLeftGoes) {
   const auto begin = [&](const std::string& folder, bool killed) {
     fs::create_directory(path(folder));
-    int begun[2];  // the child tells through a pipe
+    int begun[2];  // the child reports through a pipe
     EXPECT_EQ(::pipe(begun), 0);
     const pid_t child = ::fork();
     if (child == 0) {

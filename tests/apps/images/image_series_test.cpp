@@ -85,7 +85,7 @@ void write_views(const Volume& stack, const Folder& f) {
   }
 }
 
-// Folders that are there are no patterns, whatever their names; others are.
+// Folders that exist are no patterns, whatever their names; others are.
 TEST(ImageSeries, FoldersWithWildcardsInTheirNames) {
   const Folder f;
   for (const char* folder : {"scan [1] (x) 100%", "a*b", "what?", "back\\slash", "1"}) {

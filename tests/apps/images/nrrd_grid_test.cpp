@@ -1,6 +1,6 @@
 // labels: app itk
-// Where NRRD files say that their voxels lie, in all the ways in which they say it. The numbers are worked out by hand
-// from the format's definition: world is left-posterior-superior, mm.
+// Positions of voxels in NRRD files, in all the ways in which they are given. The numbers are worked out by hand from
+// the format's definition: world is left-posterior-superior, mm.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>

@@ -251,7 +251,8 @@ TEST(StreamedImage, AFullDiskIsAnError) {
   }
 }
 
-// Before the work that makes the voxels, as far as the disk tells; and before the first of them in any case.
+// The error appears before the work that makes the voxels, as far as the disk shows it; and before the first of them in
+// any case.
 TEST(StreamedImage, ADiskThatIsTooSmallIsAnErrorBeforeTheFirstVoxel) {
   const Folder f;
   Grid grid;
@@ -470,7 +471,7 @@ TEST(StreamedImage, FormatsOfItkKeepTheirType) {
     }
 }
 
-// What other programs make of what the format has no agreed words for: see apps/images/meta_header.hpp.
+// Interpretation by other programs where the format has no agreed words: see apps/images/meta_header.hpp.
 TEST(StreamedImage, ItkRefusesHalvesAndLeavesScaledNumbersAlone) {
   const Folder f;
   const Volume volume = counts({9, 7, 5});
@@ -516,7 +517,7 @@ TEST_F(StreamedCommand, AFileOfWholeNumbersGivesTheBitsOfFloats) {
   EXPECT_EQ(content(f / "c.mha"), content(f / "b.mha"));
 }
 
-// What GPUs do, on any device: the result of the last pass goes to the file through page-locked memory as it arrives.
+// Path of GPUs, on any device: the result of the last pass goes to the file through page-locked memory as it arrives.
 TEST_F(StreamedCommand, WhatArrivesFromSlabsGoesToTheFileAtOnce) {
   const Words types[] = {{}, {"--output-type", "uint8"}, {"--output-type", "uint16", "--rescale"}};
   for (const Words& type : types)
@@ -654,7 +655,7 @@ TEST_F(StreamedCommand, AFullDiskIsFoundBeforeTheWorkAndLeavesNothing) {
   }
 }
 
-// What another program takes of the disk meanwhile costs the run nothing.
+// Disk space that another program takes meanwhile costs the run nothing.
 TEST_F(StreamedCommand, TheRoomOfTheResultIsKeptDuringTheRun) {
   const auto before = f.files();
   for (const Words& more : {Words{}, Words{"--png", f / "x.png"}}) {

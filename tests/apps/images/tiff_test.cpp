@@ -247,7 +247,7 @@ TEST_F(TiffTags, PiecesOfMoreBytesThanTheirRows) {
     EXPECT_THAT(reading({{compression, {8}}}, data), AllOf(HasSubstr("cannot read page 1"), HasSubstr(path())));
 }
 
-// As GDAL's SPARSE_OK and tifffile: neither place nor size means zeros.
+// Convention of GDAL's SPARSE_OK and tifffile: neither place nor size means zeros.
 TEST_F(TiffTags, PiecesThatAreNotStored) {
   constexpr std::uint64_t whole = 0xffffffff;
   for (const auto& [tags, data, expected] :
@@ -273,7 +273,7 @@ TEST_F(TiffTags, PiecesThatAreNotStored) {
 }
 
 TEST_F(TiffTags, PiecesThatAreMissingAreRefused) {
-  const std::string piece = deflated(std::string(256, '\1'));  // all that are there share it
+  const std::string piece = deflated(std::string(256, '\1'));  // all stored pieces share it
   const std::uint64_t size = piece.size();
   for (const std::uint64_t method : {1, 8}) {
     const auto refused = [&](Tags tags, const std::string& reason) {

@@ -39,7 +39,7 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-// What stands between backticks in the literals of sources below apps/, and in the library that apps/images is.
+// Names between backticks in the literals of sources below apps/, and in the library that apps/images is.
 std::map<std::string, std::string> names_in_sources() {
   const fs::path root = HALOCLINE_SOURCE_DIR;
   static const std::regex quoted("`([^`]*)`");
@@ -65,7 +65,7 @@ class Commands {
     for (const auto& each : commands_) add_command(app_, *each, chosen_);
     collect(app_, "");
   }
-  /// Of that subcommand ("": those of all), with those of every subcommand.
+  /// True for flags of that subcommand ("": those of all), with those of every subcommand.
   bool has(const std::string& flag, const std::string& command) const {
     if (flags_.at("").contains(flag)) return true;
     if (!command.empty()) return flags_.contains(command) && flags_.at(command).contains(flag);

@@ -1,5 +1,5 @@
 // labels: app
-// What a page tells of a report.
+// Facts of a report on its page.
 #include "apps/job/report_facts.hpp"
 
 #include <gmock/gmock.h>

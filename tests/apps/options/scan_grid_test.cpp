@@ -60,7 +60,7 @@ TEST(DefaultVolume, IsWhatTheDetectorSees) {
 }
 
 TEST(DefaultVolume, ADisplacedDetectorSeesFarther) {
-  // 100 columns of 2 mm, of which 80 lie on one side of the axis
+  // 100 columns of 2 mm, of which 80 are on one side of the axis
   for (const double offset : {60.0, -60.0}) {
     const Grid grid = default_volume(circle(100, 200, offset), stack(100, 7, 2, 2), true);
     EXPECT_EQ(grid.size, (Sizes{160, 160, 7}));

@@ -61,7 +61,7 @@ TEST(Device, WritesCopiesFillsAndReadsBack) {
   for (int n = 0; n < 1000; ++n) EXPECT_EQ(back[n], n >= 200 && n < 700 ? values[n - 100] : -1.5f) << n;
 }
 
-// Sizes of their own, at places of their own; more than one kernel makes; also those that are no whole words.
+// Different sizes at different places; more than one kernel makes; also those that are no whole words.
 TEST(Device, CopiesSeveralAtOnce) {
   for (const std::size_t unit : {std::size_t{16}, std::size_t{4}}) {
     Device device = open_devices({}).front();
@@ -184,7 +184,7 @@ TEST(Device, AWrongKernelShowsLogOptionsAndNumberedSource) {
   }
 }
 
-// Ctrl-C ends a compiler that is a process of its own too, and what it was compiling fails.
+// Ctrl-C ends a compiler that runs as a separate process too, and its compilation fails.
 TEST(Device, WhatFailsAfterCtrlCIsInterrupted) {
   Device device = open_devices({}).front();
   const KernelFolder folder;
@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, FftTransform,
                                   std::to_string(std::get<1>(info.param));
                          });
 
-// Which is remembered, and asked for once.
+// The library is remembered, and looked for once.
 TEST(Fft, ALibraryThatWorksIsFound) {
   const Device device = open_devices({}).front();
   EXPECT_EQ(fft_fault(device, fft_library(device)), "");

@@ -123,7 +123,7 @@ TEST(Quirks, belongToDrivers) {
   EXPECT_NE(quirks_of(intel).build_options.find("4GB"), std::string::npos);
   intel.global_memory = std::size_t{2} << 30;
   EXPECT_FALSE(quirks_of(intel).large_allocations);
-  // The same card under another driver.
+  // The card under another driver.
   EXPECT_FALSE(
       quirks_of(info("NVIDIA Corporation", "Portable Computing Language", "gpu", 1024)).allocations_beyond_max);
 }

@@ -28,7 +28,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// What is logged while it lives.
+// Messages logged during its lifetime.
 class Logged {
  public:
   explicit Logged(spdlog::level::level_enum level) : before_(spdlog::default_logger()) {
@@ -110,7 +110,7 @@ TEST(CapturedStderr, NothingIsLostOrMixedByThreads) {
   EXPECT_EQ(count(logged.text(), "noise\n"), threads * times);
 }
 
-// What more than any pipe holds does to nobody.
+// Output beyond the size of any pipe does no harm.
 TEST(CapturedStderr, MuchNoiseDoesNotBlock) {
   const Logged logged(spdlog::level::info);
   testing::internal::CaptureStderr();

@@ -1,5 +1,5 @@
 // labels: unit app error
-// What the host is said to have: limits of the process count, and a job that does not fit them is told what would.
+// Memory of the host: limits of the process count, and the error of a job that does not fit them names the remedy.
 #include "host/system/process_memory.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // labels: unit error
-// Host arrays in files of a folder: what lies there, what is left, and what a folder is refused for.
+// Host arrays in files of a folder: their contents, what is left, and the errors of a folder.
 #include "host/system/scratch_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ TEST_F(ScratchFolderTest, arraysOutliveIt) {
     volume = counted();
   }
   EXPECT_EQ(mapped(), 1u);
-  EXPECT_EQ(volume.voxels, counted().voxels);  // which lies in memory again
+  EXPECT_EQ(volume.voxels, counted().voxels);  // in memory again
   EXPECT_EQ(mapped(), 1u);
   volume = {};
   EXPECT_EQ(mapped(), 0u);

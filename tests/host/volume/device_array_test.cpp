@@ -1,5 +1,5 @@
 // labels: device
-// Volumes that stay on devices: as sources and sinks, spilled and back, in the budgets of later jobs.
+// Volumes that reside on devices: as sources and sinks, spilled and back, in the budgets of later jobs.
 #include "host/volume/device_array.hpp"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST_P(Arrays, GiveBackWhatTheyGot) {
     copy_voxels(MemorySource(volume), array);
     EXPECT_TRUE(same_bits(read_volume(array).voxels, volume.voxels)) << edge;
     EXPECT_EQ(array.bus_bytes(), 2 * sizeof(float) * volume.voxels.size());
-    // a part that lies on both of two devices
+    // a part that is on both of two devices
     const std::size_t first = volume.voxels.size() / 3, count = volume.voxels.size() / 2;
     std::vector<float> values(count, 3.5f), found(count);
     array.write(first, count, values.data());

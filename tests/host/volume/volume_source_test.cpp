@@ -36,7 +36,7 @@ Volume sample() {
   return volume;
 }
 
-// Another source without memory of its own that all could be had from at once.
+// Another source whose memory is hidden, so that it has to be read.
 class Hidden : public VolumeSource {
  public:
   explicit Hidden(const Volume& volume) : source_(volume) {}
@@ -133,7 +133,7 @@ TEST(VolumeSource, AShiftIsUndoneAndRoundedOnce) {
     ASSERT_EQ(there.voxels[n], shifted.voxels[n] + shift);
   }
   EXPECT_EQ(to_volume(typed).voxels, there.voxels);
-  // a run may have the sink's own memory hold what it then says is there
+  // a run may have the sink's own memory hold the values that it then reports
   ShiftedSink in_place(other_sink, shift);
   ASSERT_EQ(in_place.data(), piecewise.voxels.data());
   piecewise.voxels = shifted.voxels;

@@ -1,5 +1,5 @@
 // labels: device slab
-// The cancellation of one run: it ends that run, whatever computes it, and no other that goes on beside it.
+// The cancellation of one run: it ends that run, whatever computes it, and no other that runs beside it.
 #include <gtest/gtest.h>
 
 #include <functional>

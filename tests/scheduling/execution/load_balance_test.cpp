@@ -19,7 +19,7 @@ struct Case {
   const char* name;
   const char* method;
   FusedForm fused;
-  std::size_t memory;    // of a device; 0: all slabs stay
+  std::size_t memory;    // of a device; 0: all slabs are resident
   int iterations = 200;  // so many that moving the state pays by far
 };
 void PrintTo(const Case& c, std::ostream* out) {
@@ -83,7 +83,7 @@ TEST_P(TwoEqualParts, GetNearlyEqualSharesWhateverWasThoughtOfThem) {
   EXPECT_EQ(0, std::memcmp(one.output.voxels.data(), two.output.voxels.data(), 4 * f_.voxels.size()));
 }
 
-// What one was faster by in a few passes is not worth moving anything.
+// A small lead over a few passes is not worth moving anything.
 TEST_P(TwoEqualParts, KeepEqualShares) {
   RunOptions options;
   options.plan.iterations_per_exchange = 2;

@@ -20,7 +20,7 @@ namespace {
 
 using reference::device;
 
-// How often `work` plans.
+// Number of plans that `work` makes.
 int plans_of(const std::function<void()>& work) {
   std::ostringstream text;
   const auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(text);
@@ -36,7 +36,7 @@ int plans_of(const std::function<void()>& work) {
   return count;
 }
 
-// By a forecast, and a run that is given it or not.
+// A job by a forecast, and a run that is given it or not.
 struct Job {
   std::function<Plan()> forecast;
   std::function<RunResult(const RunOptions&)> run;

@@ -1,5 +1,5 @@
 // labels: app device
-// Rates that a run shows to be wrong are measured anew by the next process, and not for ever.
+// Rates that a run shows to be wrong are measured again by the next process, and only then.
 #include "scheduling/execution/rate_validation.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(RateValidation, DoubtsRatesByTheTimeThatTheyPredicted) {
   EXPECT_EQ(rate_deviation(1, 0.61), "");
   EXPECT_EQ(rate_deviation(1, 1.99), "");
   EXPECT_EQ(rate_deviation(1, 2.01), "too high");
-  EXPECT_EQ(rate_deviation(1, 0.19), "");  // too short to tell
+  EXPECT_EQ(rate_deviation(1, 0.19), "");  // too short to judge
   EXPECT_EQ(rate_deviation(0.01, 0.19), "");
   EXPECT_EQ(rate_deviation(0, 5), "");  // nothing was predicted
 }
@@ -77,7 +77,7 @@ TEST(BestOfTries, AsksUntilThreeAgree) {
   EXPECT_EQ(best_of({5}), Result(5, 1));             // an interpreter
 }
 
-// A cache of its own, in which a process has kept the rates of the usual device.
+// A separate cache, in which a process has kept the rates of the usual device.
 class ForgottenRates : public testing::Test {
  protected:
   void SetUp() override {
@@ -142,7 +142,7 @@ TEST_F(ForgottenRates, AreMeasuredByTheNextProcessAtMostOnceADayForEachReason) {
   result.seconds = 1.98;
   validate_rates(result, devices);
   EXPECT_FALSE(kept());
-  // This process goes on with what it knew, and does not bring it back.
+  // This process continues with the rates that it knew, and does not store them again.
   keep_kernel_rate(devices.front(), "something of hindsight_test", 1e9);
   EXPECT_FALSE(kept());
 
@@ -151,7 +151,7 @@ TEST_F(ForgottenRates, AreMeasuredByTheNextProcessAtMostOnceADayForEachReason) {
   EXPECT_GT(kept()->upload, good / 100);  // busy as the machine may be
   EXPECT_GE(kept()->doubted.at("too low"), first);
 
-  // The same again: what was measured anew is left as it is.
+  // A second run: rates that were measured again are left alone.
   spoiled = *kept();
   spoiled.upload = 1e3;
   keep(spoiled);
@@ -159,7 +159,7 @@ TEST_F(ForgottenRates, AreMeasuredByTheNextProcessAtMostOnceADayForEachReason) {
   EXPECT_EQ(kept().value().upload, 1e3);
   forget_rates(devices, "too low", first + 23 * 3600);
   EXPECT_TRUE(kept());
-  // But for the other reason, and on another day.
+  // Another reason, on another day.
   forget_rates(devices, "too high", now());
   EXPECT_FALSE(kept());
   keep(spoiled);

@@ -142,7 +142,7 @@ TEST(RegionStream, movesWhatThePlanSays) {
   EXPECT_EQ(three.result.bus_bytes - three.result.plan.bus_bytes, sums);
 }
 
-// Both ways, up to all of it; of slabs that stay nothing is told.
+// Both ways, up to all of it; resident slabs report nothing.
 TEST(RegionStream, tellsWhatHasMoved) {
   const auto parameters = parameters_for({"pdu", 93});
   Grid grid;
@@ -199,7 +199,7 @@ TEST(RegionStream, enqueuesTransfersOfItsNeighboursBeforeTheLastKernelsOfARegion
       waiting.clear();
     }
   }
-  // Of the passes with several steps at least half of the pieces: the input and the four arrays of the state.
+  // At least half of the pieces in the passes with several steps: the input and the four arrays of the state.
   EXPECT_GE(uploads, (passes - 1) * (regions - 1) * 5 / 2);
   EXPECT_GE(downloads, (passes - 1) * (regions - 1) * 4 / 2);
 }

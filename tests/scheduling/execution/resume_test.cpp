@@ -1,6 +1,6 @@
 // labels: device slab nightly
-// Runs that go on from a state that an earlier one has kept: after every pass, on other slabs and devices than before,
-// the result and all that was found on the way are bitwise identical to a run without interruption.
+// Runs that resume from a state that an earlier one has kept: after every pass, on other slabs and devices than before,
+// the result and all findings are bitwise identical to a run without interruption.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ const Volume& weights() {
   return w;
 }
 
-// Copies of the states, and one of them to go on from.
+// Copies of the states, and one of them to resume from.
 class Memory : public CheckpointStore {
  public:
   struct Kept {
@@ -77,7 +77,7 @@ class Memory : public CheckpointStore {
   static constexpr std::size_t piece = 1001;  // bytes: across slices and slabs
   std::deque<Kept> all;
   const Kept* from = nullptr;
-  bool follow = false;  // go on from the last one
+  bool follow = false;  // resume from the last one
 };
 
 struct Case {

@@ -1,6 +1,6 @@
 // labels: device slab dealt
-// How runs begin and end other than by their iterations: time, Ctrl-C, a warm start, a path of strengths. However the
-// volume is split, what comes out is what that number of iterations gives.
+// Beginnings and ends of runs other than by their iterations: time, Ctrl-C, a warm start, a path of strengths. However
+// the volume is split, the result is that of that number of iterations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ class Splits : public testing::TestWithParam<Split> {
     return run_program(method.program(), inputs, image().grid, devices_, options_);
   }
 
-  // On one slab of a device of the same kind.
+  // Runs on one slab of a device of the same kind.
   RunResult run_whole(IterativeMethod& method, bool weighted = false, const RunOptions& options = {}) const {
     std::map<std::string, const Volume*> inputs{{"f", &image()}};
     const Volume w = weights();

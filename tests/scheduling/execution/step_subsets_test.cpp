@@ -56,7 +56,7 @@ constexpr int iterations = 7;
 int number(const Scalars& known) {
   return static_cast<int>(known.at(iteration_scalar));
 }
-// Of the subset of an iteration.
+// Views of the subset of an iteration.
 Range subset(int n) {
   constexpr Range of[] = {{0, 2}, {2, 7}, {7, 9}};
   return of[n % 3];
@@ -110,7 +110,7 @@ Step largest(const char* x) {
   return step;
 }
 
-// In iteration n: smooth if n is odd; r = r / 2 + m b on its views, m the mean of x; two sums over these.
+// Program of iterations n: smooth if n is odd; r = r / 2 + m b on its views, m the mean of x; two sums over these.
 Program subsets() {
   Program begun;
   begun.name = begun.needs.algorithm = "subsets";
@@ -157,7 +157,7 @@ Program subsets() {
   return on.finish();
 }
 
-// The same, plainly.
+// The iterations in plain loops.
 struct Plain {
   std::vector<float> x, u, r;
   Scalars known;
@@ -262,7 +262,7 @@ TEST_F(StepSubsets, NeedTheirLargestPart) {
   EXPECT_THROW(run(program)(reference::device(), {}), std::logic_error);
 }
 
-// What ray sums write is 0 first, in the views of the step alone.
+// The output of ray sums is 0 first, in the views of the step alone.
 TEST(RaySums, OverSomeViewsLeaveTheOthers) {
   for (const char* name : {"cone_tilted", "parallel"}) {
     const auto scene = reference::scene_named(name);

@@ -34,7 +34,7 @@ TEST_F(Stopping, WithoutALimitAllIterationsFit) {
 TEST_F(Stopping, PassesGrowUntilTheSpeedIsKnownAndEndWithTheTime) {
   TimeLimit time(1.0);
   EXPECT_EQ(time.count(100), 1);
-  time.did(1);  // tells nothing of the speed
+  time.did(1);  // no measure of the speed
   EXPECT_EQ(time.count(100), 2);
   wait(0.2);
   time.did(2);  // 0.1 s each: four or fewer, of the seven that fit

@@ -141,8 +141,8 @@ TEST_P(Streaming, ManySlabsAndTwoDevicesGiveTheBitsOfOne) {
   EXPECT_EQ(both.voxels, run(open_devices(cpu)).first.voxels);
 }
 
-// What GPUs do, on any device: results go through page-locked memory to the sink as they arrive, and the memory of one
-// run serves the next.
+// Path of GPUs, on any device: results go through page-locked memory to the sink as they arrive, and the memory of one
+// run is used by the next.
 TEST_P(Streaming, StagedTransfersAndKeptMemoryGiveTheSameBits) {
   ::setenv("HALOCLINE_STAGE_TRANSFERS", "1", 1);
   ::setenv("HALOCLINE_KEEP_MEMORY", "1", 1);
@@ -191,7 +191,7 @@ TEST(StreamingChoice, NothingIsEstimatedThatNobodyNeeds) {
   EXPECT_EQ(result.alpha_choice, "given");
 }
 
-// Nothing but the rows of the part is read, a slice at a time.
+// Only the rows of the part are read, a slice at a time.
 TEST(StreamingChoice, TheCentralPartIsReadAlone) {
   const Volume f = reference::two_balls(48, 0.1);
   Grid grid;

@@ -118,7 +118,7 @@ TEST(BackprojectionOrder, ABatchIsUploadedWhileTheOneBeforeIsFilteredAndAdded) {
   }
 }
 
-// What happens on the host, in order: a batch's kernels, then the reading of the next batch.
+// Events on the host, in order: a batch's kernels, then the reading of the next batch.
 class Log {
  public:
   void add(const std::string& what) {
@@ -274,9 +274,9 @@ TEST(BackprojectionPlan, UnlikeDevicesGetMoreSlabs) {
   EXPECT_GE(plan().slabs.size(), 8u);
 }
 
-// ---- what is done stays done
+// ---- finished work is kept
 
-// Each voxel that it is given, and how often. No memory of its own, so that it sees what a file would.
+// Counts how often each voxel is written. It has no memory, so that it sees what a file would.
 class CountingSink : public VolumeSink {
  public:
   explicit CountingSink(const Grid& grid) : volume_(Volume::uninitialised(grid)), times_(grid.count(), 0) {}
@@ -337,7 +337,7 @@ TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
       backproject(projections, scene.geometry, scene.grid, BackprojectionParameters{}, reference::undivided()).output;
   for (const int lost_after : {0, 1, 3}) {
     const auto parts =
-        open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});  // the lost one stays left out
+        open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});  // the lost one is still left out
     const std::string lost = parts.back().info().name;
     const Backprojection method(scene.geometry, scene.projections, scene.grid);
     const FailingMethod failing(method, [&](const Slab& slab, int slabs) {
@@ -433,7 +433,7 @@ TEST_F(TallVolume, WhatAnEarlierRunKeptIsNotComputedAgain) {
     EXPECT_EQ(counting.begun(), missing);
     EXPECT_EQ(store.kept, scene.grid.slice() * static_cast<std::size_t>(std::count(missing.begin(), missing.end(), 1)));
     EXPECT_EQ(result.taken_by.size(), result.plan.slabs.size());
-    // The same into memory, where values may be read in their place.
+    // A run into memory, where values may be read in their place.
     RunOptions to_memory = options;
     EXPECT_TRUE(
         run_program(program_of(method), {{"raw", &projections}}, scene.grid, device(), to_memory).output.voxels ==

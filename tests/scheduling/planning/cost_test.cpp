@@ -180,7 +180,7 @@ TEST(LeavingOut, takesAsManyEqualDevicesAsPay) {
       EXPECT_LE((1 - worth_another) * plan.seconds, pdu(n, some(count)).seconds) << n;
   }
   EXPECT_THAT(used, AllOf(Contains(1), Contains(8)));
-  // Of equally fast ones those with room: here the volume stays on one card.
+  // Devices with room among equally fast ones: here the volume is on one card.
   eight[0].memory = eight[0].max_allocation = 4 << 20;
   EXPECT_EQ(slices_of(pdu(64, eight)), (std::map<int, std::int64_t>{{1, 64}}));
 }
@@ -311,7 +311,7 @@ TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
   ASSERT_FALSE(plan.resident);
   ASSERT_GT(plan.passes, 1);
   const double volume = 4.0 * 512 * 512 * 512;
-  // qx, qy, qz (u lies in the result; seams stay on the device), and four chunks of 16 MiB for the bus, up and down
+  // qx, qy, qz (u is in the result; seams remain on the device), and four chunks of 16 MiB for the bus, up and down
   EXPECT_DOUBLE_EQ(plan.host_bytes, 3 * volume + (128 << 20));
   EXPECT_LT(pdu(512, {device("a", 1000e9)}).host_bytes, 0.2 * volume);
   auto cpu = device("cpu", 50e9);
@@ -474,9 +474,9 @@ Requirements thesis_program(const std::string& rate, std::size_t n, int volumes,
   return r;
 }
 
-// Its efficiencies on four W8100 (figure 5.6: rates of iterations, without the first and last transfers). The bus was
+// Efficiencies on four W8100 (figure 5.6: rates of iterations, without the first and last transfers). The bus was
 // fitted to PDU on two devices; the rest is predicted, to the 3 points that the measured ones scatter by: TV-GD on two
-// comes out at 99.98 and 99.52 %, better than sending halos one after the other can be.
+// is predicted at 99.98 and 99.52 %, better than sending halos one after the other can be.
 TEST(Simulation, meetsTheScalingThatWasMeasuredOnFourW8100) {
   const Machine machine = read_machine(std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/w8100x4.json");
   const auto efficiency = [&](const std::string& rate, std::size_t n, int volumes, std::size_t count) {

@@ -100,7 +100,7 @@ std::size_t bytes_of(const Plan& plan, std::int64_t slices, std::int64_t rows) {
   return sum;
 }
 
-// What every plan promises.
+// Checks the promises of every plan.
 void check(const Plan& plan, int minimum_slabs) {
   const auto& r = plan.requirements;
   const auto nz = static_cast<std::int64_t>(r.size[2]);
@@ -220,7 +220,7 @@ TEST_P(RandomPlans, keepTheirPromises) {
     } catch (const PlanError& error) {
       EXPECT_THAT(error.what(), HasSubstr("`device_memory`"));
       ++refused;
-      // Nothing must be refused that one slice, one view and one iteration at a time would have fitted.
+      // No job may be refused that would have fitted with one slice, one view and one iteration at a time.
       if (options.iterations_per_exchange > 1 || options.batch > 1 || kind != 0) continue;
       const auto visited = skewed_requirements(r, 1, false);  // with the seams
       // the last slab of a device between others
@@ -373,7 +373,7 @@ TEST(Plan, exchangesRarelyOutOfCoreAndOftenBetweenDevices) {
   const auto& r = out_of_core.requirements;
   EXPECT_TRUE(is_overlapped(r));
   EXPECT_LT(out_of_core.bus_bytes, out_of_core.passes * 1024.0 * 1024 * 1024 * (4 + 2 * 20));
-  // Reductions that only tell do not end a pass.
+  // Reductions that do not steer do not end a pass.
   auto told = stencil({1024, 1024, 1024}, 60), steered = told;
   for (int due = 5; due < 60; due += 5) told.reductions.push_back(due);
   steered.reductions = told.reductions;
@@ -593,7 +593,7 @@ TEST(ArrayBytes, followKindElementAndComponents) {
   auto fixed = need("", ArrayKind::fixed, Lifetime::input);
   fixed.elements = 12;
   EXPECT_EQ(array_bytes(fixed, r, 4, 3, 2), 48u);
-  // Beyond 32 bits.
+  // More voxels than 32 bits count.
   r.size = {4096, 4096, 4096};
   EXPECT_EQ(array_bytes(need("", ArrayKind::volume, Lifetime::state, 3), r, 4096, 0, 0), std::size_t{3} << 38);
 }

@@ -1,5 +1,5 @@
 // labels: unit
-// Which volumes stay on devices between jobs.
+// Volumes that reside on devices between jobs.
 #include "scheduling/planning/resident_volumes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // labels: unit
-// Second buffers of arrays at home: which arrays have one, what it takes of the memory, and what is done where that is
-// short.
+// Second buffers of arrays in host memory: the arrays that have one, their share of the memory, and the choice where
+// memory is short.
 #include "scheduling/planning/second_buffers.hpp"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ TEST(SecondBuffers, AreWorthASmallerBatch) {
 
 TEST(SecondBuffers, AreOthersThatAStepDoesNotName) {
   const Program program = larger_program();
-  // steps over rays and voxels need none of their own, steps over views three
+  // steps over rays and voxels need no extra one, steps over views three
   const Plan plan = plan_of(program, volume_bytes + 6 * batch_bytes);
   EXPECT_EQ(count_spares(plan), 3);
   EXPECT_EQ(plan.batch, 16);

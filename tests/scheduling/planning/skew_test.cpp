@@ -155,7 +155,7 @@ TEST(Skew, movesEveryBorderByTheHighHaloAStep) {
   EXPECT_EQ(work[1].levels[3].seam, (Range{5, 7}));   // the reduction's halo on both sides
   EXPECT_EQ(work[0].levels[0].keep, (Range{8, 10}));
   EXPECT_EQ(work[1].window, (Range{5, 20}));
-  EXPECT_EQ(work[0].levels[3].made, (Range{0, 7}));  // the volume's faces stay where they are
+  EXPECT_EQ(work[0].levels[3].made, (Range{0, 7}));  // the volume's faces do not move
   EXPECT_EQ(work[2].levels[3].made, (Range{17, 30}));
   EXPECT_TRUE(work[2].levels[0].keep.empty());
 }

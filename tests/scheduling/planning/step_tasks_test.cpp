@@ -163,7 +163,7 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
   EXPECT_EQ(all.slabs.size(), 1u);
   for (const auto& [name, place] : places_of(all)) EXPECT_EQ(place, Place::working) << name;
   EXPECT_EQ(all.bus_bytes, 4.0 * (64 * 64 * 64 + 64 * 64 * 60)) << "b up and x down";
-  // less memory: scratch arrays for batches alone, then projections at home, then the volume in slabs
+  // less memory: scratch arrays for batches alone, then projections in host memory, then the volume in slabs
   const auto stored = plan_program(program, devices_of(1, std::size_t{7} << 20));
   EXPECT_EQ(places_of(stored).at("r"), Place::device);
   EXPECT_EQ(stored.bus_bytes, all.bus_bytes);

@@ -1,5 +1,5 @@
 // labels: unit
-// How often a program does its steps, and over which views.
+// Number of times that a program does its steps, and their views.
 #include <gtest/gtest.h>
 
 #include "scheduling/planning/program.hpp"

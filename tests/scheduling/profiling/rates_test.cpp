@@ -102,7 +102,7 @@ TEST_F(Rates, ofKernelsAreLearntWhereTheWorkTakesLong) {
   const int before = worked;
   learn_kernel_rate(requirements, devices, trial);
   EXPECT_EQ(worked, before);
-  // What goes wrong is left to the run.
+  // Failures are left to the run.
   requirements.cost.name += " again";
   trial.work = [](Slab&, Range) { throw PlanError("a failure"); };
   learn_kernel_rate(requirements, devices, trial);
