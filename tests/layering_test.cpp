@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -420,6 +421,43 @@ TEST(Layering, nothingIsLeftToDo) {
                                  "XX"})
     for (const auto& source : tree())
       EXPECT_EQ(find_word(source.text, word), std::string::npos) << source.path << " has " << word;
+}
+
+// Folders whose comments hold the rule below.
+const std::vector<std::string> plain_comments{"algorithms/", "cl/", "tests/"};
+const std::string other_comments = "algorithms/jobs/";
+
+// First lines of the comments that have lines to themselves.
+std::vector<std::string> first_lines_of_comments(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> result;
+  bool within = false;
+  for (std::string line; std::getline(in, line);) {
+    const auto begin = line.find_first_not_of(" \t");
+    const bool comment = begin != std::string::npos && line.compare(begin, 2, "//") == 0;
+    if (comment && !within) result.push_back(line.substr(std::min(line.find_first_not_of("/< \t"), line.size())));
+    within = comment;
+  }
+  return result;
+}
+
+TEST(Layering, commentsBeginWithANounOrAVerb) {
+  static const std::regex pattern("(Of|What|Whether|The same of) .*");
+  int files = 0;
+  for (const auto& source : tree()) {
+    const auto holds = [&](const std::string& folder) { return source.path.starts_with(folder); };
+    if (!is_code(source) || holds(other_comments) || std::none_of(plain_comments.begin(), plain_comments.end(), holds))
+      continue;
+    ++files;
+    for (const auto& line : first_lines_of_comments(source.text))
+      EXPECT_FALSE(std::regex_match(line, pattern)) << source.path << ": " << line << " (say what it is: a noun first)";
+  }
+  EXPECT_GT(files, 300);
+}
+
+TEST(Layering, commentsOfSourcesAreFound) {
+  EXPECT_EQ(first_lines_of_comments("// Of a\n// What b\nint x;  // Of c\n\n  /// Whether d\n//\n"),
+            (std::vector<std::string>{"Of a", "Whether d"}));
 }
 
 TEST(Layering, testsSayWhatKindTheyAre) {
