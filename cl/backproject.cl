@@ -11,7 +11,7 @@
 // The weight is squared, and the variance of an interpolated value is the interpolated variance times
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
-// Arrays: matrices[view][12]; volume[slice][y][x], of whose slices those of `extent` are wanted; filtered, the rows of the detector that are
+// Arrays: matrices[view][12]; volume[slice][y][x], of which the slices of `extent` are computed; filtered, the rows of the detector that are
 // held (`batch`), as filtered.clh lays them out for the form. This file is the reference: quads of 2 x 2 pixels, one aligned load a voxel and view
 // instead of four (1.7 times as fast on an H200), and no border to guard. Forms that are faster somewhere, with the same bits but where noted:
 //

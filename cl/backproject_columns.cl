@@ -1,5 +1,6 @@
-// backproject_exact for CPUs, from detector columns one after the other (LAYOUT_COLUMNS): two columns are blended into one, which then serves
-// all voxels of a line along the index axis AXIAL (1 or 2: j or k), along which U and W change in no view. The bits of backproject_exact.
+// backproject_exact for CPUs, from detector columns one after the other (LAYOUT_COLUMNS): two columns are blended into one, which is then
+// used for all voxels of a line along the index axis AXIAL (1 or 2: j or k), along which U and W change in no view. The bits of
+// backproject_exact.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "lanes.clh"

@@ -1,10 +1,10 @@
 // backproject_exact from images: one layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs). With PACK 2
 // or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
-// turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
+// turned with it sees the next, so PACK voxels share a fetch. nx and ny are even, PACK 4: and the same, the first two columns of the
 // matrices follow the turn (host), and `views` and `first_view` are multiples of PACK.
 //
-// EXACT_TEXELS, with PACK 1: the four pixels are fetched as they are and blended in float32: the bits of backproject_exact, from a layout that
-// takes a quarter of the memory.
+// EXACT_TEXELS, with PACK 1: the four pixels are fetched without interpolation and blended in float32: the bits of backproject_exact, from
+// a layout that takes a quarter of the memory.
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef EXACT_TEXELS
 #undef RECIPROCAL
@@ -22,7 +22,7 @@
 #if defined(EXACT_TEXELS)
 __constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 
-// Coordinates beyond the border are brought to it, where all four pixels are zero: integers and fractions stay finite.
+// Coordinates beyond the border are moved to it, where all four pixels are zero: integers and fractions are finite.
 inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, int layer, int columns, int rows) {
   u = clamp(u, -2.0f, (float)columns), v = clamp(v, -2.0f, (float)rows);
   const float whole_u = floor(u), whole_v = floor(v), across = u - whole_u, along = v - whole_v;
@@ -37,7 +37,7 @@ inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, i
 #else
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 
-// Layers and rows of the whole detector are numbered as they are held.
+// Layers and rows of the whole detector are numbered as those held.
 inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, int layer, int columns, int rows) {
   return read_imagef(filtered, bilinear, (float4)(u + 0.5f, v + 0.5f, (float)layer, 0.0f));
 }

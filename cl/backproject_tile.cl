@@ -2,13 +2,13 @@
 // of each, copies the pixels that the block sees in a view to local memory once, and interpolates from there. The bits of backproject_exact.
 // For views of which U and W do not depend on k (K_INVARIANT): where they do, quads are faster on an H200.
 //
-// Which pixels those are: seen from a source in front of it, a box lies within the hull of what its corners cast, so the corners' least and
+// The pixels: seen from a source in front of it, a box lies within the hull of what its corners cast, so the corners' least and
 // greatest u and v bound the patch. Corners are taken for as many views at once as they keep the work-items busy; then as many views a pass
-// as have room in TILE_BYTES are copied and added, in their order. Nothing hangs on the bound, nor on what it is rounded to: a work-item
+// as have room in TILE_BYTES are copied and added, in their order. No result depends on the bound or its rounding: a work-item
 // that sees a pixel beyond the patch reads all its pixels of that view from global memory, and so do all if a patch is too large, or a
 // corner is not in front of the source.
 //
-// filtered: LAYOUT_COLUMNS, of which one copy serves both columns of a voxel. In local memory a patch has one detector column after the
+// filtered: LAYOUT_COLUMNS; both columns of a voxel share one copy. In local memory a patch has one detector column after the
 // other, too, of pairs of the pixel and its neighbour in the next column: two 8-byte reads at neighbouring addresses bring all four pixels.
 // The columns' stride is odd, so that voxels of a row of the group, which see different columns, meet in no bank.
 #pragma OPENCL FP_CONTRACT OFF
@@ -116,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
       shares[item] = 65535 / patch.w + 1;
     }
     for (int begin = 0, end = 0; begin < here; begin = end) {
-      barrier(CLK_LOCAL_MEM_FENCE);  // patches are known, and nobody reads the tile of the pass before
+      barrier(CLK_LOCAL_MEM_FENCE);  // patches are known, and the tile of the pass before is no longer read
       int used = 0;
       for (; end < here; ++end) {
         const Patch patch = patches[end];

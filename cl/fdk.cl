@@ -3,7 +3,7 @@
 //   filtered = (raw * scale_n * cos gamma) convolved with h along each row,    cos gamma = 1/sqrt(1 + (u/SDD)^2 + (v/SDD)^2),
 //
 // with u and v from the foot of the perpendicular from the source. Two neighbouring rows of a view travel as the real and imaginary part of
-// one complex row: the transfer function H is real and even, so both come out filtered, and nothing need be taken apart in between. Rows pair
+// one complex row: the transfer function H is real and even, so both are filtered, and need not be separated in between. Rows pair
 // by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
 //
 // COUNTS: raw holds counts, which become line integrals as they are read (fdk.clh).

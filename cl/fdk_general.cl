@@ -1,5 +1,5 @@
 // Weights of filtered back-projection for scans that are not a full circle with a flat, upright, centred detector; fdk_general_weight
-// stands in for fdk_weight (fdk.cl).
+// replaces fdk_weight (fdk.cl).
 //
 //   spectrum = raw * scale_n * K * w(beta, gamma) / |r|,      r = (a, b, -1) the ray in the view's coordinates,
 //

@@ -177,7 +177,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void joseph_bricks_b
   const float last_row = (float)max(1, batch.rows - 1), of_last = 1.0f / last_row;
   const float whole_rows = WHOLES + (float)middle, row_start = ((float)middle + 0.5f - MARGIN) * of_last;
   const int stride = batch.held + TAIL;
-  const float4 no_line = {2.0f, 0.0f, 0.0f, (float)batch.row_begin * of_last};  // asks the first rows held, for nothing
+  const float4 no_line = {2.0f, 0.0f, 0.0f, (float)batch.row_begin * of_last};  // reads the first rows held, unused
   const uint beyond = WHOLES_BITS + (uint)(batch.row_begin + batch.held);       // + 2: the last of the zeros
 
   for (int view = 0; view < batch.views; ++view)
@@ -192,7 +192,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void joseph_bricks_b
       const float first_p = x ? from_centre(begin_x, extent.nx) : from_centre(begin_y, extent.ny);
       __global const float* vectors = rays + RAY_FLOATS * (size_t)number;
       __global const float4* of = columns + (2 * (size_t)view + axis) * batch.columns;
-      // biased: numbers of rows come with WHOLES_BITS
+      // biased: numbers of rows have WHOLES_BITS
       __global const float* rows =
           pixels + ((size_t)view * batch.columns * stride - WHOLES_BITS - (size_t)batch.row_begin);
       const float half_x = 0.5f * (float)(count_x - 1), half_y = 0.5f * (float)(count_y - 1);

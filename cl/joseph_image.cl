@@ -1,7 +1,7 @@
 // joseph_project for GPUs with images: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane
 // across AXIS (joseph_image_planes; width and height are j and k, i and k, or i and j), zero beyond the slices held. The bits of joseph_project;
-// with HARDWARE interpolation the fractions have 8 bits on most GPUs. With PACK 2 the views come in pairs half a turn apart, and a texel holds
-// a voxel and the one that half a turn takes to its place: a fetch serves the rays of both views.
+// with HARDWARE interpolation the fractions have 8 bits on most GPUs. With PACK 2 the views are in pairs half a turn apart, and a texel holds
+// a voxel and the one that half a turn takes to its place: the rays of both views share a fetch.
 //
 // Tunables: AXIS (0, 1, 2), PACK (1; with HARDWARE 2), HARDWARE; FETCHES, samples on their way at a time.
 #pragma OPENCL FP_CONTRACT OFF
@@ -98,7 +98,7 @@ __kernel void joseph_image_project(__read_only image2d_array_t planes, __global 
   narrow(line.slope_c, line.shift_c, from, to, (float)na, &low, &high);
   int first = max(lowest, (int)floor(fmin(low + ca, (float)na + 4.0f)) - 1);
   int last = min(highest, (int)ceil(fmax(high + ca, -4.0f)) + 1);
-  // c grows or falls from plane to plane, so only the ends of the range need to be looked at
+  // c grows or falls from plane to plane, so only the ends of the range need a test
   while (first <= last && !taken((float)first - ca, line, from, to)) ++first;
   while (first <= last && !taken((float)last - ca, line, from, to)) --last;
   if (first > last) return;

@@ -134,7 +134,7 @@ INLINE Stretch stretch_of(const Lines lines, const Planes planes) {
                &inner_low, &inner_high);
   s.inner_first = max(s.first, (int)ceil(-least_of(-least(inner_low, highest + 1.0f)) + planes.ca));
   s.inner_last = min(s.last, (int)floor(least_of(most(inner_high, lowest - 1.0f)) + planes.ca));
-  // b and c grow or fall from plane to plane, so only the ends of the range need to be looked at
+  // b and c grow or fall from plane to plane, so only the ends of the range need a test
   while (s.inner_first <= s.inner_last && !all_inside(lines, planes, s.inner_first)) ++s.inner_first;
   while (s.inner_first <= s.inner_last && !all_inside(lines, planes, s.inner_last)) --s.inner_last;
   return s;

@@ -127,7 +127,7 @@ INLINE SAMPLES add_ray(SAMPLES sum, const Lines lines, const Line line, const Pl
   narrow(line.slope_b, line.shift_b, 0.0f, (float)(planes.nb - 1), (float)planes.na, &low, &high);
   int inner_first = max(first, (int)floor(fmin(low + planes.ca, (float)planes.na + 4.0f)) - 1);
   int inner_last = min(last, (int)ceil(fmax(high + planes.ca, -4.0f)) + 1);
-  // b grows or falls from plane to plane, so only the ends of the range need to be looked at
+  // b grows or falls from plane to plane, so only the ends of the range need a test
   while (inner_first <= inner_last && !inside(line, planes, inner_first)) ++inner_first;
   while (inner_first <= inner_last && !inside(line, planes, inner_last)) --inner_last;
   if (inner_first > inner_last) return add_checked(sum, lines, line, planes, path, first, last);

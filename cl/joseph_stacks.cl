@@ -1,5 +1,5 @@
 // joseph_backproject for GPUs where no ray follows k: a work-item keeps K_UNROLL voxels above each other, its stack, in local memory, where each
-// pixel adds to the two that its ray passes between, found by number; in registers it would have to look at all of them. Weights are those of the
+// pixel adds to the two that its ray passes between, found by number; in registers it would have to test all of them. Weights are those of the
 // portable form and added in its order, so the bits are the same. joseph_stacks_table has, of a pixel, lines = slope_c, shift_c,
 // path * raw and the axis that the ray follows, values = slope_b, shift_b.
 //

@@ -65,8 +65,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const bool more_x = inside && x + COLUMNS < nx, more_y = inside && y + 1 < ny;
   const bool writes = inside && lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < TILE_Y - STAGES + 1;
   const size_t plane = (size_t)nx * (size_t)ny;
-  // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is
-  // its own neighbour: the difference is 0.
+  // Items outside of the volume compute meaningless values from its first voxel, which are never read. At the far faces
+  // a voxel is its own neighbour: the difference is 0.
   const uint here = inside ? (uint)(x + nx * y) : 0;
   const uint here_x = more_x ? here + COLUMNS : here + COLUMNS - 1, here_y = more_y ? here + (uint)nx : here;
   const int left = x > 0 ? max(item - 1, 0) : ITEMS, below = y > 0 ? max(item - TILE_X, 0) : ITEMS;

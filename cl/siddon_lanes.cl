@@ -1,5 +1,5 @@
 // siddon_project for CPUs: 8 neighbouring pixels of a row march together, each to its own next crossing, in vectors whose arithmetic has the
-// bits of the same in single floats. One ray alone spends its time on branches that nobody can foresee: which plane comes next.
+// bits of the same in single floats. One ray alone spends its time on branches that cannot be predicted: which plane is next.
 #pragma OPENCL FP_CONTRACT OFF
 #include "lanes.clh"
 #include "siddon.clh"

@@ -43,7 +43,7 @@ INLINE Direction direction(float here, float left, float below, float under, Per
 
 // The voxels of a work-item in row y, and what is known there.
 typedef struct {
-  __global const float* slice[SLICES + 2];  // z - 1 ... z + SLICES; one outside of the volume stands for its neighbour
+  __global const float* slice[SLICES + 2];  // z - 1 ... z + SLICES; its neighbour for one outside
   uint i;                                   // of the first voxel, in its slice
   uint to_left, to_right;
   bool more_x;

@@ -175,8 +175,8 @@ class OppositeRays {
     return sum.pairs >= views_.size() * grid_.size[0] / 10 && sum.power > 0 ? sum.difference / sum.power : HUGE_VAL;
   }
 
-  /// One standard deviation of the best shift, from how much the views want another: the scatter of their slopes over
-  /// the curvature of the sum (White 1982). Each pair of rays is in two views. None from few views.
+  /// One standard deviation of the best shift, from the spread of the views' best shifts: the scatter of their slopes
+  /// over the curvature of the sum (White 1982). Each pair of rays is in two views. None from few views.
   std::optional<double> uncertainty(double best) const {
     if (views_.size() < 16) return std::nullopt;
     const double step = 0.5 * grid_.spacing[0];

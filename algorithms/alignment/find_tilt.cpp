@@ -63,7 +63,7 @@ class BinnedImages {
       origin[axis] = grid.origin[axis] + grid.spacing[axis] * first;
     }
   }
-  /// [row * columns + column]; made when it is first asked for.
+  /// Views as [row * columns + column], computed on first use.
   const std::vector<float>& view(std::size_t n) {
     std::vector<float>& out = views_[n];
     if (!out.empty()) return out;
@@ -225,7 +225,7 @@ Fit solve(const std::vector<Block>& blocks) {
       tf += weight[n] * blocks[n].tf;
       screw += weight[n] * blocks[n].screw;
     }
-    const double slope = all.st / all.ss, rest = all.turn(slope);  // what the shift does not explain
+    const double slope = all.st / all.ss, rest = all.turn(slope);  // the part that the shift does not explain
     if (!(all.ss > 0) || !(rest > 1e-9 * all.tt)) return {0, 0, HUGE_VAL, 0};
     fit.turn = -(tf - slope * sf) / rest;
     fit.shift = -(sf + all.st * fit.turn) / all.ss;

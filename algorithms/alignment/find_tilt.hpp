@@ -12,12 +12,13 @@ struct TiltEstimate {
   double change = 0;         ///< degrees to add to the in-plane angle of every view
   double uncertainty = 0;    ///< of it, one standard deviation, degrees
   double shift = 0;          ///< of the isocentre's image along u, mm, as AxisEstimate's; found together with the tilt
-  double lever = 0;          ///< what the tilt moves it from where the axis crosses the rows that were looked at, mm
+  double lever = 0;          ///< shift by the tilt from where the axis crosses the rows that were used, mm
   std::string unknown;       ///< why it is not known; empty if it is
   bool significant() const;  ///< known, and more than three times its uncertainty
 };
 
-/// The in-plane angle with which opposite rays agree best. `shift` is that of the axis (mm), as it was found without.
+/// The in-plane angle with which opposite rays agree best. `shift` is that of the axis (mm), as it was found without
+/// the tilt.
 ///
 /// A detector that is turned by r sees the axis along u = c + v tan r, and the view from the other side is the mirror
 /// image about that line. Shift and turn of the line are fitted together, by Gauss and Newton, to the differences of
@@ -35,8 +36,8 @@ struct TiltEstimate {
 /// points, as in exact projections of phantoms, such faces move in steps of a pixel and may draw the turn towards 0 by
 /// several times that.
 ///
-/// No published method; it fits this model. Out-of-plane angles are taken as 0 and views as standing alike. Throws
-/// InputError as check_projections does.
+/// The method is not a published one; it fits this model. Out-of-plane angles are taken as 0 and views as standing
+/// alike. Throws InputError as check_projections does.
 TiltEstimate detector_tilt(const Volume& projections, const Geometry& geometry, double shift);
 
 /// Host memory that this takes beside the projections at the most, bytes.

@@ -21,7 +21,7 @@ Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows,
 
 /// Value of element (x, y, z) of an array of that size: pseudo-random, in [0, 1). The kernel bench_fill has the same.
 float bench_number(const std::array<std::size_t, 3>& size, std::size_t x, std::size_t y, std::size_t z);
-/// All of them.
+/// bench_number() of all places.
 Volume bench_numbers(const Grid& grid);
 
 class BackprojectionLoop {

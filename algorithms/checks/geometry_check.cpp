@@ -143,7 +143,7 @@ void check_axis(const Geometry& geometry, const DetectorPixels& detector, const 
     const double high = low + static_cast<double>(grid.size[axis]) * grid.spacing[axis];
     for (std::size_t n = 0; n < geometry.views.size(); ++n) {
       const double at = isocentre_on_detector(geometry.views[n])[axis];
-      // along the rows between the middles of pixels, as check_fdk() wants it
+      // along the rows between the middles of pixels, as check_fdk() requires
       const double edge = axis == 0 ? 0.5 * grid.spacing[axis] : 0;
       if (grid.size[axis] > 1 ? at > low + edge && at < high - edge : at >= low && at <= high) continue;
       const char* letter = axis == 0 ? "u" : "v";

@@ -19,7 +19,7 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const MemorySource source(f);
   std::optional<MemorySource> weight_source;
   if (weights != nullptr) {
-    check_size(*weights, "`weights`");  // what they are is looked at as variances
+    check_size(*weights, "`weights`");  // their values are checked as variances
     weight_source.emplace(*weights);
   }
   Volume output = Volume::uninitialised(f.grid);

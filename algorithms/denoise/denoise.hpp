@@ -19,9 +19,9 @@ constexpr int most_iterations = 1000000;
 struct DenoiseParameters {
   std::string method = "pdu";
   std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
-  /// Instead of it, without a unit: alpha = alpha_sigma / (sigma h), where sigma is the noise that `strength` "auto"
-  /// goes by (pdu with weights: their RMS; pdu4d: estimate_noise_of_frames()) and h mean_spacing(), in space. The same
-  /// number does the same to a volume in other grey values, with an offset or in other lengths.
+  /// Strength in place of alpha, without a unit: alpha = alpha_sigma / (sigma h), where sigma is the noise that
+  /// `strength` "auto" uses (pdu with weights: their RMS; pdu4d: estimate_noise_of_frames()) and h mean_spacing(), in
+  /// space. The same number has the same effect on a volume in other grey values, with an offset or in other lengths.
   std::optional<double> alpha_sigma;
   int iterations = 500;                    // at most
   double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1; 0: all iterations

@@ -415,7 +415,7 @@ void DenoiseJob::warn_of_result(const ValueRange& output) {
     return result_warning(watched_input_.range(), output, parameters_, result_, rms_change, sigma);
   };
   std::string text = warning(result_.noise_sigma);
-  // Nobody has asked for the noise yet; now it is worth a look.
+  // The noise was not needed so far; the warning needs it.
   if (!text.empty() && !(result_.noise_sigma > 0))
     text = warning(estimate_noise(central_part(*centred_, most_judged_voxels)).sigma);
   if (!text.empty()) result_.warnings.push_back(std::move(text));

@@ -61,9 +61,9 @@ class DenoiseJob {
   WatchedSource watched_input_;
   std::optional<ShiftedSource> centred_;
   NoiseEstimate noise_;
-  bool agree_ = false;                          // what the weights say, and what is seen
-  bool constant_ = false;                       // whatever strength leaves it as it is
-  Volume part_, weight_part_, reference_part_;  // what the noise is judged by
+  bool agree_ = false;                          // the noise by the weights, and as seen
+  bool constant_ = false;                       // no strength changes it
+  Volume part_, weight_part_, reference_part_;  // the noise is judged by them
   MethodParameters method_;
   DenoiseResult result_;
 };

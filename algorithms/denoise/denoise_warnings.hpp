@@ -17,8 +17,9 @@ void warn_of_few_places(const NoiseEstimate& noise, const Grid& grid, const Deno
 /// Half a unit in the last place of the largest value that is calculated with.
 double largest_rounding(const ValueRange& range, float offset);
 
-/// The certificate is of the result before the offset is added again, which rounds it: as noise of sd step / sqrt(12),
-/// whose total variation comes on top where the result is flat. Empty where that does not matter.
+/// Warning that rounding spoils the certificate: it holds for the result before the offset is added again, which rounds
+/// it: as noise of sd step / sqrt(12), whose total variation comes on top where the result is flat. Empty where that
+/// does not matter.
 std::string rounding_warning(const ValueRange& output, double offset, const Grid& grid, const MethodParameters& method,
                              const DenoiseResult& result);
 

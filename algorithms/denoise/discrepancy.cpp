@@ -15,8 +15,8 @@ namespace {
 
 struct LambdaSolution {
   double lambda = 0;
-  bool reached = false;  // false: no lambda has that distance, and this one comes nearest
-  bool flat = false;     // that is so because a flat image is not so far away
+  bool reached = false;  // false: no lambda has that distance, and this one is nearest
+  bool flat = false;     // the reason is that a flat image is not so far away
 };
 
 // distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.

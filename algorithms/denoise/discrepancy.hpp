@@ -14,7 +14,7 @@ namespace halocline {
 
 /// Strengths are searched for on no more voxels than these, the central ones.
 constexpr std::size_t most_searched_voxels = 128 * 128 * 128;
-/// Strengths are rounded, so that they hang on no rounding of the way to them.
+/// Rounds strengths, so that they do not depend on rounding errors of the way to them.
 double to_three_digits(double value);
 
 struct LambdaChoice {

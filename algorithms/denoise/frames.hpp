@@ -1,4 +1,4 @@
-// The noise of time frames, and the strength that it asks for.
+// Noise of time frames, and the strength that suits it.
 #pragma once
 
 #include <vector>

@@ -236,7 +236,7 @@ ParameterChoice by_risk(const Part& part, const Volume& noise, const std::string
 // Noise that is seen in f or given by its weights.
 struct PartNoise {
   NoiseEstimate estimate;
-  NoiseMap map;      // where there are no weights
+  NoiseMap map;      // if there are no weights
   double sigma = 0;  // RMS, or where the weight is 1; 0: none
   std::string from;  // for reports: " from the variances, which neighbours share"
 };

@@ -35,7 +35,7 @@ struct ParameterChoice {
   std::string how;    // for reports
   /// False: the rule is not met, because the search came to an end of its range; this is the nearest.
   bool met = true;
-  std::vector<std::string> warnings;  // that it is not met, or that the weights do not fit the noise
+  std::vector<std::string> warnings;  // warnings that it is not met, or that the weights do not fit the noise
 };
 
 /// Chooses lambda by one of the rules. Runs on the first device, on the central part of at most 128^3 voxels, with PDU

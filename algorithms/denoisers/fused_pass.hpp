@@ -24,9 +24,9 @@ struct FusedForm {
 /// "in-place", or stages x bits of a stored dual ("2x16").
 std::string fused_form_name(const FusedForm& form);
 
-/// Bytes that one iteration of a voxel cannot do without. In place the dual kernel reads u and reads and writes q (28),
-/// the primal kernel reads f and q and reads and writes u (24), and weights are read in both; a fused pass reads u and
-/// f (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
+/// Least bytes of one iteration of a voxel. In place the dual kernel reads u and reads and writes q (28), the primal
+/// kernel reads f and q and reads and writes u (24), and weights are read in both; a fused pass reads u and f (and w)
+/// and writes u, and reads and writes q as it is stored, once for all its stages.
 double fused_bytes(bool weighted, const FusedForm& form);
 
 /// Cost for the planner: over the share of a copy's rate that the form reaches on an H200

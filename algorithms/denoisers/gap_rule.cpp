@@ -9,8 +9,8 @@ namespace {
 
 constexpr int first_look = 5, no_iteration = 1 << 30;
 constexpr double usual_exponent = 2.5, least_exponent = 2, most_exponent = 4;
-// A gap that falls slower than n^-1/2 comes to a stand; below 1e-5, where float32 may be the reason, so may one that
-// falls slower than it should.
+// Limits for a gap that falls slower than n^-1/2 and has stalled; below 1e-5, where float32 may be the reason, so may
+// one that falls slower than it should.
 constexpr double stalling_exponent = 0.5, near_floor = 1e-5, at_floor = 1e-6;
 
 int next_fixed(int done) {

@@ -2,8 +2,8 @@
 //
 // A new method "abc" is: cl/abc.cl (kernels abc_<verb>), algorithms/denoisers/abc.hpp and abc.cpp (a class like this
 // one), one line in algorithms/denoisers/registry.cpp, tests/algorithms/denoisers/abc_test.cpp. The registry's test
-// then runs it on one slab, many slabs and two devices and wants bitwise identical results; the planner, the executor
-// and the transfers need not know of it.
+// then runs it on one slab, many slabs and two devices and requires bitwise identical results; the planner, the
+// executor and the transfers need no change.
 #pragma once
 
 #include "algorithms/denoisers/denoise_method.hpp"

@@ -34,7 +34,7 @@ enum class Op : std::uint8_t {
   distance_sum         ///< of the squared differences of the last two
 };
 
-/// Operations in the order in which they are done: operands come first.
+/// Operations in the order of their execution: operands first.
 struct Form {
   std::vector<Op> code;
 };

@@ -130,7 +130,7 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
     if (each.access == Access::in) {
       statement.reads.push_back(array.storage());
     } else if (each.access == Access::out) {
-      if (array.empty() || !array.storage()->declared) array = Array();  // what it was may be read
+      if (array.empty() || !array.storage()->declared) array = Array();  // its old value may be read
       array.overwrite(space);
       statement.writes.push_back(array.storage());
     } else {

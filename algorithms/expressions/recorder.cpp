@@ -55,7 +55,7 @@ void Recorder::flush() {
     }
     perform_gathered(builder);
   } catch (...) {
-    pending_.clear();  // what follows has nothing to start from
+    pending_.clear();  // later statements have nothing to start from
     after_.clear();
     throw;
   }

@@ -49,7 +49,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   struct Assignment {
     std::string to;
     Scalar value;
-    std::weak_ptr<ScalarNode> before;                       ///< what it was
+    std::weak_ptr<ScalarNode> before;                       ///< the earlier value
     std::function<void(double value, Scalars&)> more = {};  ///< instead
     std::shared_ptr<const Scope> scope = nullptr;
   };

@@ -165,7 +165,7 @@ class ProgramRecorder : public Recorder {
       if (more) return more(function(known), known);
       known[to] = function(known);
     };
-    if (const auto before = assignment.before.lock()) {  // somebody needs its value before this
+    if (const auto before = assignment.before.lock()) {  // its value is needed before this
       const std::string name = new_scalar();
       reduction_->then.push_back(
           [name, function = before->in_program](Scalars& known) { known[name] = function(known); });

@@ -55,7 +55,7 @@ class Recording {
   void first(const Body& body);
   void each(const Body& body);
   void last(const Body& body);
-  /// Let what is stated within go over these views (Step::views), or be done where `due` says so (Step::due).
+  /// Makes the statements in `body` go over these views (Step::views), or run where `due` says so (Step::due).
   void over(std::function<Range(const Scalars&)> views, const Body& body);
   void when(std::function<bool(const Scalars&)> due, const Body& body);
   /// Records a caller's step, over arrays with the names that name_of() gives.

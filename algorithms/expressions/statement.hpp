@@ -1,4 +1,4 @@
-// Statements as they are recorded: what is computed, of which arrays and scalars, to which array.
+// Recorded statements: operations, their arrays and scalars, and the array that they assign.
 #pragma once
 
 #include <functional>

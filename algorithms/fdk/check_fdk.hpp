@@ -19,9 +19,9 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
                                    const std::string& geometry_name = "the geometry",
                                    const RedundancyOptions& redundancy = {});
 
-/// Throws InputError if the detector's rows stand far too steep in some view, as check_fdk does. Returns what is worth
-/// telling of single views, by their numbers: steep rays, suspicious_views(). For all views of a scan at
-/// once, of which check_fdk may get a part. numbers: see suspicious_views().
+/// Throws InputError if the detector's rows stand far too steep in some view, as check_fdk does. Returns notes about
+/// single views, by their numbers: steep rays, suspicious_views(). Meant for all views of a scan at once, of which
+/// check_fdk may get a part. numbers: see suspicious_views().
 std::vector<std::string> check_fdk_views(const Geometry& geometry, const Grid& grid,
                                          const std::string& geometry_name = "the geometry",
                                          std::span<const std::size_t> numbers = {});

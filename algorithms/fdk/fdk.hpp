@@ -18,7 +18,7 @@ namespace halocline {
 /// source. u and v count from the foot of the perpendicular from the source. w shares the weight of rays measured twice
 /// (Redundancy), K is 1 unless the detector is tilted about its rows or the source stands aside (fdk_general.cl).
 /// Parallel beam: gap * 1/du * K [p * h](u, v). Rows that are not across the rotation axis are resampled (UprightRows).
-/// The volume comes in 1/mm.
+/// The volume is in 1/mm.
 class Fdk : public BackprojectionMethod {
  public:
   /// devices: those that run it; they decide the layout of projections in memory.

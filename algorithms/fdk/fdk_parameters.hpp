@@ -28,7 +28,7 @@ struct FdkParameters {
   };
   std::optional<Counts> counts = std::nullopt;
   /// The detector's noise: I ~ Poisson(photons * exp(-p)) + N(0, electronic^2). With counts I is the signal, and
-  /// `photons` those that a count stands for; the noise of flats and darks is left out.
+  /// `photons` the number that a count represents; the noise of flats and darks is left out.
   struct Noise {
     double photons = 1e5;
     double electronic = 0;
@@ -40,7 +40,7 @@ struct FdkParameters {
   /// reconstructs again and again.
   bool tell = true;
   /// Filter across the rotation axis where the detector's rows are not (UprightRows); false: along the rows, which is
-  /// an approximation for small angles, but leaves pixels as they are.
+  /// an approximation for small angles, but does not interpolate between pixels.
   bool upright_rows = true;
   /// Rows whose transform is no longer than this, a power of two, are filtered in local memory (row_filter.hpp); 0:
   /// none. Unless it is set, fdk() and Slices take longest_local_rows() of their devices, and plans none.

@@ -22,7 +22,7 @@ struct FilteredRows {
   Geometry geometry;                   ///< of the views on that detector
   Grid measured;                       ///< the stack on it
   Grid padded;                         ///< detector with the columns that a displaced detector lacks
-  std::size_t before = 0;              ///< of these, how many come before the measured ones
+  std::size_t before = 0;              ///< number of these before the measured ones
   std::size_t low_extent = 0;          ///< columns by which a truncated row is continued, on either side
   std::size_t high_extent = 0;
   std::size_t length = 0;  ///< of the Fourier transform

@@ -56,7 +56,7 @@ struct Redundancy {
   std::vector<std::array<double, 2>> gaps;
   /// wang: columns that the detector lacks to reach as far on its short side as on its long one, and on which side.
   std::size_t columns_before = 0, columns_after = 0;
-  std::vector<std::string> notes;  ///< what is worth telling
+  std::vector<std::string> notes;  ///< notes about the choice
 
   /// True if the detector is displaced by so much that the volume is that of its long side.
   bool displaced() const { return kind == Kind::wang && !slight; }
@@ -72,7 +72,7 @@ bool arc_is_short(const AngularCoverage& coverage, double needed);
 /// Slopes of a detector's point (u, v) in mm as ray_slopes(), for a parallel beam from parallel_source.
 std::array<double, 2> fan_slopes(const View& view, double radius, double u, double v);
 
-/// The angles that views stand for: angular_coverage(), of a whole turn for Wang's weights.
+/// The angles that views represent: angular_coverage(), over a whole turn for Wang's weights.
 AngularCoverage coverage_for(const Redundancy& redundancy, const Geometry& geometry);
 
 /// Parker's weights if an arc is missing, Wang's if the part of the detector that all views share is displaced by more

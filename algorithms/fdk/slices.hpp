@@ -81,7 +81,7 @@ Geometry views_of(const Geometry& geometry, Range views);
 std::vector<Range> windows_of(std::size_t views, std::size_t window_views, std::size_t step);
 
 /// Throws InputError unless every window can be reconstructed and, if there are several, is a full circle (parallel
-/// beam: half circle). Returns what is worth telling of all their views (check_fdk_views) and of the first window
+/// beam: half circle). Returns notes about all their views (check_fdk_views) and about the first window
 /// (check_fdk).
 std::vector<std::string> check_windows(const Geometry& geometry, const Grid& projections, const Grid& volume,
                                        const FdkParameters& parameters, std::span<const Range> windows,

@@ -43,7 +43,7 @@ double drift(const View& view, const Grid& projections) {
          projections.spacing[1];
 }
 
-/// The view without what turns its rows; where its detector stands comes later.
+/// The view without the turn of its rows; its detector is placed later.
 View turned_upright(const View& view) {
   View out = view;
   out.in_plane_angle = 0;

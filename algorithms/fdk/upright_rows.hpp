@@ -35,11 +35,11 @@ struct UprightRows {
   std::vector<Map> maps;  ///< a view
 };
 
-/// Nothing if rows are across the axis in all views (noticeable_drift; but with `kept`), or if they cannot be made so:
-/// a detector of one row, or rays far from the plane across the axis. kept: columns and rows of the upright detector of
-/// earlier views, if any, which these keep unless they need a good deal more (2 pixels and 1/64). symmetric: for all
-/// scans, and with columns in pairs equally far from the axis on either side; those at the detector's ends reach to the
-/// outer edges of its pixels.
+/// Upright detector of a scan; nothing if rows are across the axis in all views (noticeable_drift; but with `kept`), or
+/// if they cannot be made so: a detector of one row, or rays far from the plane across the axis. kept: columns and rows
+/// of the upright detector of earlier views, if any, which these keep unless they need a good deal more (2 pixels and
+/// 1/64). symmetric: for all scans, and with columns in pairs equally far from the axis on either side; those at the
+/// detector's ends reach to the outer edges of its pixels.
 std::optional<UprightRows> upright_rows(const Geometry& geometry, const Grid& projections,
                                         const std::array<std::size_t, 2>& kept = {0, 0}, bool symmetric = false);
 

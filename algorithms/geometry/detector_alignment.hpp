@@ -10,7 +10,7 @@ struct Alignment {
   struct Value {
     double mean = 0, spread = 0;
   };
-  Value axis_u, axis_v;          ///< where the isocentre falls on the detector, mm
+  Value axis_u, axis_v;          ///< projection of the isocentre on the detector, mm
   Value out_of_plane, in_plane;  ///< degrees
   Value source_x, source_y;      ///< source offsets, mm
 };

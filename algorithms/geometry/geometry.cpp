@@ -28,7 +28,7 @@ Matrix33 multiply(const Matrix33& a, const Matrix33& b) {
 
 /// World to rotated coordinates: Rz(-in plane) Rx(-out of plane) Ry(-gantry).
 Matrix33 rotation(const View& view) {
-  constexpr double radian = pi / 4 / 45;  // rounded as RTK does, so that its files come back to the last digit
+  constexpr double radian = pi / 4 / 45;  // rounded as RTK does, so that its files are reproduced to the last digit
   const auto sine = [](double degrees) { return std::sin(-degrees * radian); };
   const auto cosine = [](double degrees) { return std::cos(-degrees * radian); };
   const double cy = cosine(view.gantry_angle), sy = sine(view.gantry_angle);

@@ -60,7 +60,7 @@ std::array<double, 2> isocentre_on_detector(const View& view);
 std::array<double, 3> source_position(const View& view);
 
 /// World position in mm of the detector's physical point (u, v) in mm. A parallel beam has no detector distance: there
-/// the plane through the mirror image of the source plane, z' = -SID, stands for it.
+/// the plane through the mirror image of the source plane, z' = -SID, is used instead.
 std::array<double, 3> detector_point(const View& view, double u, double v);
 
 /// Unit vector from the source plane to the detector, perpendicular to both: the direction of every ray of a parallel
@@ -144,7 +144,7 @@ void check_projections(const Grid& projections, const std::string& projections_n
 
 /// Distribution of the gantry angles on the circle. Angles in radians, vectors in the order of the views.
 struct AngularCoverage {
-  std::vector<double> gaps;   ///< the angle that each view stands for: the d beta of filtered back-projection
+  std::vector<double> gaps;   ///< the angle that each view represents: the d beta of filtered back-projection
   std::vector<double> betas;  ///< the angle from first_angle to the view, in increasing gantry angle, in [0, range]
   bool full_circle = false;   ///< no arc is missing
   double range = 0;           ///< sum of the gaps: 2 pi, or last - first of a short scan; pi for a parallel beam

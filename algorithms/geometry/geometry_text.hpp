@@ -33,7 +33,7 @@ struct ScanFile {
   std::optional<Grid> volume;         ///< the voxels that the file says were or are to be made of the whole detector
   bool from_top = false;              ///< images are known to be stored from the top row: in-plane angles near 180
   std::optional<double> white_level;  ///< the count of a pixel without the object
-  std::vector<std::string> notes;     ///< worth telling: what was assumed, what was not used
+  std::vector<std::string> notes;     ///< notes: what was assumed, what was not used
   std::string sense;  ///< a note that the file does not say which way the scanner turned; empty: it does
 };
 

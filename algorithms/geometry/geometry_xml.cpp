@@ -133,7 +133,7 @@ class Reader {
     return walker.comma && !walker.point;
   }
 
-  // The pixels that write_geometry() noted; none where somebody spoilt them.
+  // The pixels that write_geometry() noted; none if the note was spoilt.
   static DetectorPixels detector_in(const pugi::xml_node& root) {
     pugi::xml_document note;
     for (const pugi::xml_node& node : root.children())

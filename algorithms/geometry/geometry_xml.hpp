@@ -24,8 +24,8 @@ constexpr std::uint64_t most_geometry_bytes = std::uint64_t{1} << 30;
 /// the pixels that write_geometry() noted, if it did.
 Geometry read_geometry(const std::string& path, DetectorPixels* detector = nullptr);
 
-/// Writes version 3 with 15 digits, laid out as RTK does. A value that is the same in all views, and not 0, stands once
-/// at the top; the gantry angle and the matrix stand in each projection. All angles are brought to [0, 360). Throws
+/// Writes version 3 with 15 digits, laid out as RTK does. A value that is the same in all views, and not 0, is written
+/// once at the top; the gantry angle and the matrix in each projection. All angles are brought to [0, 360). Throws
 /// InputError as check_geometry does. A detector whose size and spacing are known is noted in a processing instruction,
 /// which RTK passes over: for projections that do not say their pixels (TIFF).
 void write_geometry(const Geometry& geometry, std::ostream& stream, const DetectorPixels& detector = {});

@@ -36,7 +36,7 @@ class ViewCircle {
 /// The views that have another opposite to them.
 std::vector<std::size_t> opposed_views(const Geometry& geometry);
 
-/// The angle by which that pair of views misses being opposite which comes nearest to it, radians; pi without any.
+/// Angle by which the pair of views nearest to opposite misses it, radians; pi without any.
 double opposite_error(const Geometry& geometry);
 
 /// Up to `most` of the numbers 0 to count - 1, evenly spread.

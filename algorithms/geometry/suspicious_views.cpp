@@ -14,7 +14,7 @@ namespace {
 std::pair<std::size_t, double> farthest(const Geometry& geometry, double View::*member, double period) {
   const auto apart = [&](double a, double b) { return std::isinf(period) ? a - b : std::remainder(a - b, period); };
   const double first = geometry.views.front().*member;
-  std::vector<double> values;  // from the first: angles about 180 degrees may come with either sign
+  std::vector<double> values;  // relative to the first: angles about 180 degrees may have either sign
   for (const View& view : geometry.views) values.push_back(apart(view.*member, first));
   auto sorted = values;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);

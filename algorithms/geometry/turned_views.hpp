@@ -1,4 +1,5 @@
-// Views that are a half or a quarter of a turn apart: they see the turned volume alike, so that work on one serves all.
+// Views that are a half or a quarter of a turn apart: they see the turned volume alike, so that work on one can be used
+// for all.
 #pragma once
 
 #include <array>

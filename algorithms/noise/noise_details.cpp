@@ -100,7 +100,7 @@ double median_sigma(std::vector<float>& values) {
     const auto below = std::count_if(values.begin(), values.end(), [&](float value) { return value < median; });
     const double share =
         (0.5 * static_cast<double>(values.size()) - static_cast<double>(below)) / static_cast<double>(tied);
-    // zeros stand for half a step only: they are absolute values
+    // zeros count as half a step only: they are absolute values
     if (std::isfinite(next)) shift = (static_cast<double>(next) - median) * (median > 0 ? share - 0.5 : 0.5 * share);
   }
   return (median + shift) / 0.67448975;

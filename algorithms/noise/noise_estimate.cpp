@@ -17,7 +17,7 @@ constexpr double correlated_from = 1.25;
 
 // Texture brings the excess to 2 with white noise, too, but hardly the details' smoothness. Noise that was averaged
 // a : 1 : a or by a Gaussian, or went through an FDK, has a smoothness (over all axes together) of ln(excess) / 2 or
-// more as long as both are small; each axis comes to its end at 0.6 or so.
+// more as long as both are small; each axis saturates at 0.6 or so.
 bool smooth_noise(double excess, double smoothness) {
   return smoothness > std::min(0.5, std::log(excess) / 2.5);
 }
@@ -50,7 +50,7 @@ double gaussian_correlation(double one_over_three) {
   return low;
 }
 
-// The correlation along each axis, of the half of the windows that edges and texture change least, which come first.
+// The correlation along each axis, of the half of the windows that edges and texture change least, which are the first.
 // Returns whether noise reaches over three voxels: then the windows' excess becomes that of voxels far apart. Shares
 // below 10 % may be edges'.
 bool take_correlation(std::vector<SeenWindow>& seen, NoiseEstimate& estimate) {

@@ -30,7 +30,7 @@ struct PixelPattern {
   std::size_t at = 0;                        ///< the pixel
   std::array<std::ptrdiff_t, 4> distance{};  ///< left, right, up, down; 0: there is none
   std::array<std::size_t, 4> nearest{};      ///< of `pixels`: those at these distances
-  std::vector<Offset> pixels;                ///< whose line integrals are looked at
+  std::vector<Offset> pixels;                ///< pixels whose line integrals are used
   std::vector<Feature> features;             ///< line integrals from which what the line misses is predicted
   std::vector<Offset> examples;              ///< good pixels that could be filled in the same way
   bool has_row() const { return distance[0] > 0 && distance[1] > 0; }

@@ -43,7 +43,7 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
                      double step, std::vector<char>& bad);
 
 /// Good pixels that were raised to the floor in a tenth of the views or more, and four times as often as good ones two
-/// columns away on both sides: where nothing comes through an object, it does so for pixels side by side.
+/// columns away on both sides: where nothing penetrates an object, that holds for pixels side by side.
 std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
                                         std::size_t columns, std::size_t views);
 

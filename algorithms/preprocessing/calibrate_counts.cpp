@@ -326,7 +326,7 @@ void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& 
   take_pixels();
 }
 
-// Bad pixels get what is usual, for counts that stand in for theirs.
+// Bad pixels get the usual values, for counts that replace theirs.
 void CountsCalibrator::take_pixels() {
   std::vector<double> darks, opens;
   for (std::size_t n = 0; n < bad_.size(); ++n) {

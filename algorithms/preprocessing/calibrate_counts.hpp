@@ -90,7 +90,7 @@ class CountsCalibrator {
 
   CountsOptions options_;
   CountsCalibration out_;
-  std::size_t views_ = 0;            // before those that are being looked at
+  std::size_t views_ = 0;            // number of views before those in work
   std::vector<double> dark_, open_;  // before they are rounded, and without rings
   std::vector<char> bad_;
   std::vector<std::size_t> failing_;         // pixels that show nothing in part of the views

@@ -315,7 +315,7 @@ class BadPixels {
   std::size_t learned_ = 0;
 };
 
-/// Line integrals as they are.
+/// Line integrals without a transformation.
 class PlainIntegrals : public RayValues {
  public:
   double integral(std::size_t, std::size_t, float stored) const override { return stored; }

@@ -1,4 +1,4 @@
-// Values of a projection stack that stand in for those that were not measured.
+// Values of a projection stack that replace those that were not measured.
 #pragma once
 
 #include <cstdint>

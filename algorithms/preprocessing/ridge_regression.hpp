@@ -6,7 +6,7 @@
 
 namespace halocline {
 
-/// Adds up samples. Sums depend on the order in which they come.
+/// Adds up samples. Sums depend on their order.
 class RidgeRegression {
  public:
   explicit RidgeRegression(std::size_t features)

@@ -33,7 +33,7 @@ class RayValues {
   virtual ~RayValues() = default;
   /// Returns the line integral of a value that the stack has. Called by several threads.
   virtual double integral(std::size_t pixel, std::size_t view, float stored) const = 0;
-  /// Returns the value that stands for it.
+  /// Returns the value to store for it.
   virtual float stored(std::size_t pixel, std::size_t view, double integral) const = 0;
 };
 

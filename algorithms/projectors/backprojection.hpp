@@ -37,7 +37,7 @@ class VoxelDriven {
     bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
     bool texel_pairs = false;  ///< they have textures of two float32 channels, for views that share texels
     /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
-    /// volumes whose axis k is the rotation axis; else nothing comes of it.
+    /// volumes whose axis k is the rotation axis; else it has no effect.
     std::optional<LocalTile> tile = std::nullopt;
     /// ... or from images of float32, of detectors up to so many pixels wide and high; no bit changes either.
     std::size_t image_side = 0;
@@ -49,7 +49,7 @@ class VoxelDriven {
   const std::vector<int>& order() const { return order_; }
   /// Adds sizes, arrays, kernels, detector_rows and batch_step.
   void declare(Requirements& requirements) const;
-  /// Throws InputError if the device cannot hold projections as images, if that is wanted.
+  /// Throws InputError if projections are to be images and the device cannot hold them.
   void check_device(const DeviceInfo& device) const;
   /// Matrices.
   void start(Slab& slab) const;

@@ -17,7 +17,7 @@ class BackprojectionMethod {
   virtual Requirements requirements() const = 0;
   /// Once a device: fills fixed arrays (filter, matrices).
   virtual void start(Slab& slab) const = 0;
-  /// The views in the order in which filter() and accumulate() want them (Step::order).
+  /// The order of views that filter() and accumulate() need (Step::order).
   virtual std::vector<int> order() const { return {}; }
   /// Rows of the projections that "raw" holds of a slab's detector rows (Step::rows_read).
   virtual Range rows_read(Range rows) const { return rows; }

@@ -1,5 +1,5 @@
-// Single voxels and rays in double, whatever the size of the scan: what benches measure the errors of float32 kernels
-// against. Everything comes from the geometry itself, nothing from the tables that the kernels read.
+// Single voxels and rays in double, whatever the size of the scan: the reference for the errors of float32 kernels in
+// benches. It is computed from the geometry itself, without the tables that the kernels read.
 #pragma once
 
 #include <array>

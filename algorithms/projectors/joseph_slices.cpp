@@ -13,7 +13,7 @@ namespace {
 // cl/rays.clh: numbers of a view, where direction and moment begin, and their steps a column and a row.
 constexpr std::size_t ray_floats = 18, moment = 3, column_step = 6, row_step = 12;
 
-// Neither the direction of a view's rays along k nor the moments that k comes from depend on the column.
+// Neither the direction of a view's rays along k nor the moments that give k depend on the column.
 bool within_slices(const float* view, bool one_row) {
   const auto zero = [&](std::initializer_list<std::size_t> places) {
     return std::all_of(places.begin(), places.end(), [&](std::size_t place) { return view[place] == 0; });

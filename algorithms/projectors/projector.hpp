@@ -62,13 +62,13 @@ class RayProjection {
   Requirements requirements() const;
   /// Fills fixed arrays (matrices).
   void start(Slab& slab) const;
-  /// The views in the order in which project() wants them (Step::order).
+  /// The order of views that project() needs (Step::order).
   const std::vector<int>& order() const { return order_; }
   /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
   void loaded(Slab& slab) const;
   /// Adds the part of the line integrals of `views` inside slab.interior() to "projections".
   void project(Slab& slab, Range views) const;
-  /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
+  /// Throws InputError if the volume is to be images and the device cannot hold it.
   void check_device(const DeviceInfo& device) const;
 
  private:

@@ -24,8 +24,7 @@ const ProjectorKind& kind_of(Projector projector);
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options = {},
                       const std::string& form = {});
 
-/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph_turn.cl and others, and the options that say
-/// so.
+/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph_turn.cl and others, and the options that set it.
 std::size_t turning_tile(const DeviceInfo& device);
 std::string turning_options(std::size_t tile);
 

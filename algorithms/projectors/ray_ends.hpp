@@ -14,7 +14,7 @@ namespace halocline {
 /// outside it are taken for empty.
 bool detector_is_virtual(const Geometry& geometry, const Grid& volume, const Grid& projections);
 
-/// geometry.ray_ends, or what `automatic` comes to: `through` for a virtual detector, else `end`.
+/// geometry.ray_ends, or the choice of `automatic`: `through` for a virtual detector, else `end`.
 RayEnds ray_ends(const Geometry& geometry, const Grid& volume, const Grid& projections);
 
 /// The geometry with `automatic` replaced, so that parts of the scan have the same rays as all of it.

@@ -37,7 +37,7 @@ struct DetectorPlace {
   double u, v;
 };
 
-/// A view's pixels as the plane has them that touches a cylindrical detector; of a flat one, as they are.
+/// A view's pixels on the plane that touches a cylindrical detector; those of a flat one unchanged.
 class Touching {
  public:
   Touching(const View& view, const Grid& projections, double radius)

@@ -46,8 +46,8 @@ std::string lack_of(const ScanForm& form, const Scan& scan, const DeviceInfo& de
 std::unique_ptr<RayProjection> make_projection(const ScanForm& form, const Scan& scan, bool gpu);
 std::unique_ptr<BackprojectionMethod> make_backprojection(const ScanForm& form, const Scan& scan, bool gpu);
 
-/// A form with a name on small scans beside the reference, which every device takes: to the bit, to what the fractions
-/// of texture units come to, or to rounding where sums are added in another order.
+/// A form with a name on small scans beside the reference, which every device takes: equal to the bit, to the fractions
+/// of texture units, or to rounding where sums are added in another order.
 Variant variant_of(const ScanForm& form);
 inline Variant variant_of(const std::string& mode) {
   return variant_of(scan_form(mode));

@@ -74,7 +74,7 @@ void Certificate::sum_data() {
   if (std::isfinite(penalty_.maximum())) maximum_ = penalty_.maximum();
 }
 
-// The best dual value of all looks at this maximum is one, too: a bound for a smaller box says nothing of a larger one.
+// The best dual value of all looks at this maximum is one, too: a bound for a smaller box is none for a larger one.
 void Certificate::sum_volume() const {
   const auto receives = [lambda = penalty_.lambda(), judge = parameters_.judge](std::span<const double> sums,
                                                                                 Scalars& known) {

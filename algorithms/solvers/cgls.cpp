@@ -1,8 +1,9 @@
 // CGLS, conjugate gradients for least squares: min ||b - A x||_W (Hestenes & Stiefel 1952; Bjorck 1996, section 7.4).
 // Each new gradient is made orthogonal to the first one, which in float32 keeps the convergence of double. With the
-// preconditioner `ramp` the search directions come from M s instead of the gradient s, M the ramp filter of the slices:
-// A^T A blurs much as 1 / |frequency|, so M A^T A is near a multiple of the identity, and a few iterations from the
-// image of FDK do what dozens do without. There are no bounds, for conjugate directions end where voxels are clipped.
+// preconditioner `ramp` the search directions are made from M s instead of the gradient s, M the ramp filter of the
+// slices: A^T A blurs much as 1 / |frequency|, so M A^T A is near a multiple of the identity, and a few iterations from
+// the image of FDK do what dozens do without. There are no bounds, for conjugate directions end where voxels are
+// clipped.
 #include <optional>
 
 #include "algorithms/solvers/ramp_filter.hpp"

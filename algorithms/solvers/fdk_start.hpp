@@ -13,7 +13,7 @@ namespace halocline {
 
 struct FdkStart {
   std::optional<Volume> image;  ///< none where the scan is not one for FDK: then the method begins by itself
-  std::string why_not;          ///< what to warn of then
+  std::string why_not;          ///< warning for that case
 };
 
 /// `projections`: line integrals (u, v, view). `parameters`: of the method that is to begin with it. Throws as fdk()

@@ -2,7 +2,7 @@
 // 1983; Zeng & Gullberg 2000, F as an unmatched back-projector with the ramp), alpha the step to the least ||b - A x||
 // along that direction: with alpha = 1 the iterations diverge where views are few for the voxels. Without bounds ||b -
 // A x|| never grows. It corrects what FDK gets wrong of the data: cone artefacts, few views, bounds. F is no adjoint,
-// so there is no objective, and noise comes back with more iterations. "gradient" is ||F (b - A x)||.
+// so there is no objective, and noise returns with more iterations. "gradient" is ||F (b - A x)||.
 #include "algorithms/solvers/solver.hpp"
 
 namespace halocline {

@@ -76,7 +76,7 @@ struct SolverMethod {
   bool subsets = false;  ///< their number
   int (*default_subsets)(int views) = one_subset;
   bool voxel_driven = false;  ///< its back-projection is no adjoint
-  bool fdk = false;           ///< FDK stands for its back-projection
+  bool fdk = false;           ///< FDK replaces its back-projection
   bool adjoint = false;       ///< it converges with the exact adjoint alone
   const char* gathered = "";  ///< of a run beside the image: "momentum"; empty: what a start brings
   /// Inputs: projections "b", line integrals; "w", the inverse of their variance, not negative, if weights are given;

@@ -11,7 +11,7 @@
 namespace halocline {
 namespace {
 
-// FDK whose filter and back-projection work on the program's stack: on rows as they are measured, through buffers.
+// FDK whose filter and back-projection work on the program's stack: on the measured rows, through buffers.
 std::shared_ptr<const BackprojectionMethod> fdk_of(const Geometry& geometry, const Grid& projections,
                                                    const Grid& volume, FdkParameters parameters,
                                                    std::span<const DeviceModel> devices) {

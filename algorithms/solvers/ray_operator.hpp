@@ -14,10 +14,10 @@ namespace halocline {
 
 /// Approximations that a solver accepts in place of A and its exact adjoint.
 struct RayOperatorForms {
-  /// The adjoint of another projector stands for A^T, for solvers that allow it (ba_gmres()).
+  /// Projector whose adjoint replaces A^T, for solvers that allow it (ba_gmres()).
   std::optional<Projector> backprojector = std::nullopt;
-  bool voxel_driven = false;                        ///< unweighted voxel-driven back-projection stands for A^T
-  std::optional<FdkParameters> fdk = std::nullopt;  ///< FDK of all views stands for A^T (iterative_fdk())
+  bool voxel_driven = false;                        ///< unweighted voxel-driven back-projection replaces A^T
+  std::optional<FdkParameters> fdk = std::nullopt;  ///< FDK of all views replaces A^T (iterative_fdk())
   bool hardware_interpolation = false;              ///< of that, and of project_fast()
 };
 
@@ -43,7 +43,7 @@ class RayOperator {
   Step project_fast(const std::string& from, const std::string& to) const;
   /// True if the operator used for A^T is A^T.
   bool matched() const { return matched_; }
-  /// to = A^T from, or what stands for it.
+  /// to = A^T from, or its replacement.
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:

@@ -1,4 +1,4 @@
-// Statistical weights of rays: the inverse variance of line integrals that come from counts.
+// Statistical weights of rays: the inverse variance of line integrals from counts.
 #pragma once
 
 #include "algorithms/preprocessing/counts.hpp"

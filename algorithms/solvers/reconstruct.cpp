@@ -55,7 +55,7 @@ struct Work {
     forms.hardware_interpolation = parameters.hardware_interpolation;
     if (method.fdk) {
       forms.fdk.emplace();
-      forms.fdk->redundancy.allow_incomplete_arc = true;  // what FDK gets wrong is corrected
+      forms.fdk->redundancy.allow_incomplete_arc = true;  // errors of FDK are corrected
       forms.fdk->longest_local_rows = rows;
     }
     const RayOperator A(geometry, volume, stack, *parameters.projector, devices, forms);

@@ -38,7 +38,7 @@ struct ReconstructionResult {
   double residual = 0;     ///< as in the last record
   double projections = 0;  ///< the norm of b with the weights of residual
   double rays = 0;         ///< with a weight above 0
-  double maximum = 0;      ///< that the certificate is for
+  double maximum = 0;      ///< maximum of the certificate
   bool diverged = false;   ///< os-fista: it went back to the best image it had seen, and on without momentum
   std::vector<ReconstructionRecord> history;
 };

@@ -27,7 +27,7 @@ inline auto reciprocal(const Array& y) {
   return where(y, 1 / y, 0);
 }
 
-/// The program of a solver, whose formulas are still to come.
+/// The program of a solver, before its formulas are recorded.
 class Solver : public expressions::Recording {
  public:
   Solver(const char* name, const ReconstructionProblem& problem);

@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// A program whose subsets come in bit-reversed order. The scalar "residual" is that of a pass: the root of the sum of
-/// ||(b - A x)_s||^2, each before its subset's update; at the end ||b - A x||.
+/// A program that takes its subsets in bit-reversed order. The scalar "residual" is that of a pass: the root of the sum
+/// of ||(b - A x)_s||^2, each before its subset's update; at the end ||b - A x||.
 class SubsetSolver : public Solver {
  public:
   SubsetSolver(const char* name, const ReconstructionProblem& problem)

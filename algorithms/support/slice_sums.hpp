@@ -26,8 +26,8 @@ class SliceSums {
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
-  /// Declares sums over projections, view by view: "view_partials" and "view_sums". In later launches, partials and
-  /// sums have to stand for these (Slab::Names).
+  /// Declares sums over projections, view by view: "view_partials" and "view_sums", which later launches use under the
+  /// names partials and sums (Slab::Names).
   void declare_views(Requirements& requirements) const;
   /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in
   /// order and more compiler options; then adds those up to "sums".

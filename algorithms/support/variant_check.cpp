@@ -19,8 +19,8 @@
 namespace halocline {
 namespace {
 
-// Rounded another way: what a contraction of a product and a sum, or another approximation of a root, comes to in the
-// largest values after a few iterations.
+// Relative difference of other roundings: that of a contraction of a product and a sum, or of another approximation of
+// a root, in the largest values after a few iterations.
 constexpr double last_bits = 1e-6;
 
 std::string key_of(const Variant& variant, const DeviceInfo& info) {

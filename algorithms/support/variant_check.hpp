@@ -53,7 +53,7 @@ Finding check_variant(const Variant& variant, const Device& device, bool afresh 
 bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead);
 
 /// Throws InputError that names the `parameter` which asked for the variant, and the device on which it is wrong. One
-/// that differs in the last bits serves.
+/// that differs in the last bits is accepted.
 void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& parameter);
 
 }  // namespace halocline

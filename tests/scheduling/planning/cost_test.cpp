@@ -474,9 +474,9 @@ Requirements thesis_program(const std::string& rate, std::size_t n, int volumes,
   return r;
 }
 
-// Efficiencies on four W8100 (figure 5.6: rates of iterations, without the first and last transfers). The bus was
-// fitted to PDU on two devices; the rest is predicted, to the 3 points that the measured ones scatter by: TV-GD on two
-// is predicted at 99.98 and 99.52 %, better than sending halos one after the other can be.
+// Efficiencies on four W8100 (Huang 2023, figure 5.6: rates of iterations, without the first and last transfers). The
+// bus was fitted to PDU on two devices; the rest is predicted, to the 3 points that the measured ones scatter by: TV-GD
+// on two is predicted at 99.98 and 99.52 %, better than sending halos one after the other can be.
 TEST(Simulation, meetsTheScalingThatWasMeasuredOnFourW8100) {
   const Machine machine = read_machine(std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/w8100x4.json");
   const auto efficiency = [&](const std::string& rate, std::size_t n, int volumes, std::size_t count) {
