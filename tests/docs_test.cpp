@@ -170,7 +170,7 @@ TEST(Documents, NameFilesThatAreThere) {
     for (const auto& line : prose_of(page))
       for (std::sregex_iterator at(line.begin(), line.end(), pattern), end; at != end; ++at) {
         const std::string file = (*at)[1];
-        if (file.find("abc") != std::string::npos) continue;  // what a reader is to add
+        if (file.find("abc") != std::string::npos) continue;  // a file that a reader is to add
         ++files;
         EXPECT_TRUE(fs::exists(root / file)) << page << " names " << file;
       }

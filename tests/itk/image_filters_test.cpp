@@ -239,7 +239,7 @@ TEST(TotalVariationFilter, SaysWhatIsWrongInItsOwnWords) {
   EXPECT_EQ(refused(*filter), "nothing");
 }
 
-// Gives the first slice alone, whatever is asked of it.
+// Source that gives the first slice alone, whatever is requested.
 class FirstSlice : public itk::ImageSource<Image> {
  public:
   using Self = FirstSlice;

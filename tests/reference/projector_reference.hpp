@@ -10,9 +10,9 @@
 
 namespace halocline::reference {
 
-/// Every weight of a projector in double, from its definition, of flat and cylindrical detectors, rays being cut off at
-/// the source, and at the detector unless geometry.ray_ends is `through`: visit(ray, voxel, weight), rays numbered (u,
-/// v, view), u fastest; a pair may come more than once.
+/// Visits every weight of a projector in double, from its definition, for flat and cylindrical detectors, rays being
+/// cut off at the source, and at the detector unless geometry.ray_ends is `through`: visit(ray, voxel, weight), rays
+/// numbered (u, v, view), u fastest; a pair may be visited more than once.
 using Visit = std::function<void(std::size_t ray, std::size_t voxel, double weight)>;
 void weights(Projector projector, const Grid& volume, const Geometry& geometry, const Grid& projections,
              const Visit& visit);

@@ -25,7 +25,7 @@ inline void PrintTo(const Scene& scene, std::ostream* out) {
 /// off-centre grids along the default axes, along the world's (the rotation axis along j), and turned arbitrarily.
 /// Angles avoid those where a ray follows two axes equally.
 std::vector<Scene> scenes();
-/// One of them.
+/// The scene of this name.
 Scene scene_named(const std::string& name);
 
 /// Values in [0, 1) from a fixed sequence.

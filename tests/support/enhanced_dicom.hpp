@@ -92,7 +92,7 @@ struct EnhancedDicom {
   };
   std::vector<Frame> frames;
   DicomSyntax syntax = DicomSyntax::explicit_little;
-  bool shared = true;  // what all frames have stands once
+  bool shared = true;  // common values of all frames are written once
   bool open = false;   // sequences of undefined length
   std::uint16_t bits = 16;
   std::size_t missing = 0;  // pixels at the end of the last frame

@@ -94,7 +94,7 @@ void count_reference(long by) {
 }
 
 // Halocline has a context for each device, and PoCL calls the context of a part of a device one of the whole: so a
-// context stands for its device.
+// context identifies its device.
 cl_context context_of(cl_context context) {
   return context;
 }

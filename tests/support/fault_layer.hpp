@@ -31,7 +31,7 @@ using HaloclineFaultFirst = const char*();
 using HaloclineFaultHits = long();
 /// Makes CPU devices pass for GPUs with separate memory, so that a program takes its paths for those.
 using HaloclineFaultPretend = void(int gpu);
-/// References to contexts, queues, memory, programs, kernels and events that nobody has released.
+/// References to contexts, queues, memory, programs, kernels and events that were not released.
 using HaloclineFaultLive = long();
 
 }  // extern "C"

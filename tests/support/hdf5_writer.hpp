@@ -21,7 +21,7 @@ class Hdf5Writer {
     std::vector<std::string> texts = {};    // of up to 8 bytes each, in place of `values`
   };
 
-  /// "/exchange/theta": groups are made as they are needed.
+  /// "/exchange/theta": groups are made when needed.
   void add(const std::string& path, const List& list) {
     Group* group = &root_;
     std::size_t at = 1;

@@ -21,8 +21,8 @@ struct KilledRuns {
 };
 
 /// Runs `words` to the end, which writes `output`; then the same with `resumable`, ten times killed at a moment between
-/// `first` and `last` of a run's time, with the same seed always. A run that comes to its end before that is followed
-/// by another. Whatever is written has the bits of the first run, and no state is left behind.
+/// `first` and `last` of a run's time, with the same seed always. A run that ends before that is followed by another.
+/// Whatever is written has the bits of the first run, and no state is left behind.
 inline KilledRuns killed_ten_times(const Words& words, const Words& resumable, const std::filesystem::path& output,
                                    const std::filesystem::path& state, const std::string& log, double first,
                                    double last) {

@@ -14,7 +14,7 @@
 namespace halocline {
 
 struct SourceFunction {
-  std::string name;       ///< as it is written: with its class, without its parameters
+  std::string name;       ///< as written: with its class, without its parameters
   std::size_t lines = 0;  ///< from its signature to its closing brace
 };
 
@@ -102,7 +102,7 @@ inline std::vector<SourceFunction> functions_of_source(const std::string& source
         if (open == 0) throw std::logic_error("a closing brace without an opening one");
         --open, head = at + 1;
       } else if (--depth == 0) {
-        // a member that is initialised by braces: the function's own come later
+        // a member initialised by braces: the function's own braces follow
         const auto next = std::find_if_not(code.begin() + static_cast<std::ptrdiff_t>(at) + 1, code.end(), is_space);
         if (next != code.end() && (*next == ',' || *next == '{')) continue;
         while (head < at && is_space(code[head])) ++head;

@@ -27,7 +27,8 @@ class TiffWriter {
   explicit TiffWriter(bool msb_first_in_file = false, bool bigtiff = false)
       : msb_first_(msb_first_in_file), big_(bigtiff) {}
 
-  /// Tags of a page with whole numbers, of type LONG, or SHORT where TIFF wants it; resolutions are quotients of two.
+  /// Tags of a page with whole numbers, of type LONG, or SHORT where TIFF requires it; resolutions are quotients of
+  /// two.
   using Tags = std::map<std::uint16_t, std::vector<std::uint64_t>>;
 
   /// A page of strips, or of tiles if there is a tag 322, and a text as its description (tag 270). The pieces follow

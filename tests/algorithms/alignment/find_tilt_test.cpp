@@ -96,10 +96,10 @@ struct Case {
 };
 
 class Tilt : public testing::TestWithParam<Case> {};
-// 0.05 pixels at the detector's sides, 60 pixels from the axis, are 0.05 degrees; in a cone the bound of what the
-// object may feign comes on top, in proportion to the cone: 0.1 degrees and less at 8 degrees for these objects. The
-// blade's thin part, which a cone's middle rows see, is quiet, and noise counts. Its faces along the rows, sampled at
-// points, move in steps of a pixel and draw the tilt towards 0.
+// 0.05 pixels at the detector's sides, 60 pixels from the axis, are 0.05 degrees; in a cone the bound of the object's
+// false tilt is added, in proportion to the cone: 0.1 degrees and less at 8 degrees for these objects. The blade's thin
+// part, which a cone's middle rows see, is quiet, and noise counts. Its faces along the rows, sampled at points, move
+// in steps of a pixel and draw the tilt towards 0.
 INSTANTIATE_TEST_SUITE_P(Scans, Tilt,
                          testing::Values(Case{"BladeParallel", off_centre_blade(), 0, 0.1},
                                          Case{"SpheresParallel", two_spheres(), 0, 0.06},

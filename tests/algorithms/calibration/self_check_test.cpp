@@ -1,5 +1,5 @@
 // labels: app device error nightly
-// Kernel variants against their twins: right ones pass, and are looked at once only; one that a driver computes wrongly
+// Kernel variants against their twins: right ones pass, and are checked once only; one that a driver computes wrongly
 // (the OpenCL layer of fault_layer.cpp leaves its kernel out) is found, remembered, not used and reported.
 #include "algorithms/calibration/self_check.hpp"
 

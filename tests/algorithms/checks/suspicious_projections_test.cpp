@@ -87,7 +87,7 @@ TEST(SuspiciousProjections, AreAllTheSame) {
               AllOf(HasSubstr("'p.mha': all line integrals are 0"), HasSubstr("the volume will be empty")));
   EXPECT_THAT(look(Volume(detector(), 0.25f)).constant, HasSubstr("all line integrals are 0.25"));
   EXPECT_EQ(look(Volume(detector(), 0.25f)).truncated, "");
-  for (const std::size_t view : {0, 1, 2, 3, 44, 87, 88, 89}) {  // whichever views are looked at first
+  for (const std::size_t view : {0, 1, 2, 3, 44, 87, 88, 89}) {  // whichever views are read first
     Volume one(detector());
     one.at(30, 3, view) = 1e-3f;
     expect_nothing(look(one));

@@ -174,7 +174,7 @@ TEST(Denoise, AnOffsetChangesNothingButRounding) {
   const Volume f = reference::two_balls(32, 0.1);
   Volume shifted = f;
   for (auto& value : shifted.voxels) value += 1000;
-  Volume rounded = shifted;  // what the offset has left of f
+  Volume rounded = shifted;  // the rest of f beside the offset
   for (auto& value : rounded.voxels) value -= 1000;
   DenoiseParameters parameters;
   parameters.alpha = 15;
@@ -323,7 +323,7 @@ TEST(Denoise, VariantsOfTvgdGoByDeltaAndWeights) {
   const auto plain = denoise(f, nullptr, parameters, device());
   const auto statistical = denoise(f, &variance, parameters, device());
   EXPECT_TRUE(statistical.converged);
-  EXPECT_NEAR(statistical.noise_sigma, 0.1, 1e-5);  // what the variances say
+  EXPECT_NEAR(statistical.noise_sigma, 0.1, 1e-5);  // the variances' own noise
   EXPECT_NEAR(rms(statistical.output, f), 0.1, 1e-4);
   Volume shifted = truth;
   for (auto& value : shifted.voxels) value += 50;
@@ -377,7 +377,7 @@ TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
   const auto moved = denoise(shifted, nullptr, parameters, device());
   for (std::size_t n = 0; n < f.voxels.size(); ++n)
     ASSERT_NEAR(moved.output.voxels[n], bounded.output.voxels[n] + 1000, 1e-3) << n;
-  // of the volume as it is: the certificate speaks of the bounds too
+  // of the volume as given: the certificate covers the bounds too
   EXPECT_NEAR(moved.primal, bounded.primal, 1e-3 * bounded.primal);
 }
 
@@ -508,7 +508,7 @@ TEST(Denoise, FiltersHaveNeitherGapNorTarget) {
     EXPECT_TRUE(result.converged) << name;
     EXPECT_TRUE(std::isnan(result.alpha) && std::isnan(result.gap) && std::isnan(result.relative_gap)) << name;
     EXPECT_NEAR(result.fidelity / std::sqrt(static_cast<double>(f.voxels.size())), rms(result.output, f), 1e-5) << name;
-    if (name == std::string("nlm")) {  // the others do not ask for the noise
+    if (name == std::string("nlm")) {  // the others do not use the noise
       EXPECT_NEAR(result.noise_sigma, 0.1, 0.005) << name;
     } else {
       EXPECT_TRUE(std::isnan(result.noise_sigma)) << name;
@@ -764,7 +764,7 @@ TEST(Denoise, ThePlanIsOfTheFormThatTheRunTakes) {
   EXPECT_EQ(plan.slabs[0].bytes, result.plan.slabs[0].bytes);
 }
 
-// Whatever form is asked for, bitwise identical for the same storage; what is not asked for comes from the devices.
+// Forms are bitwise identical for the same storage; the devices choose what is not given.
 TEST(Denoise, FormsGiveTheSameBits) {
   const Volume f = reference::two_balls(20, 0.1);
   const auto devices = open_devices({});

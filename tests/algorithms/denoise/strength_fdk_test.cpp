@@ -132,7 +132,7 @@ struct Sparse {
   const char* name;
   PhantomType type;
   int views;
-  double loss;  // what is allowed, above the best
+  double loss;  // allowed, above the best
 };
 class SparseViews : public testing::TestWithParam<Sparse> {};
 

@@ -340,7 +340,7 @@ TEST(Strength, WhatARunReportsInUnitsOfTheNoiseIsItsAlpha) {
     if (sources.from == "variances") continue;
     DenoiseParameters parameters;
     parameters.alpha = 15;
-    EXPECT_TRUE(std::isnan(sources.run(parameters).alpha_sigma)) << from;  // nobody has looked at the noise
+    EXPECT_TRUE(std::isnan(sources.run(parameters).alpha_sigma)) << from;  // the noise was not needed
   }
 }
 

@@ -21,7 +21,7 @@ using reference::Image;
 using reference::image_of;
 using reference::VariantProblem;
 
-constexpr double lambda = 0.03;  // small enough for double precision to come to 1e-10 in a second
+constexpr double lambda = 0.03;  // small enough for double precision to reach 1e-10 in a second
 
 struct Case {
   std::string name;

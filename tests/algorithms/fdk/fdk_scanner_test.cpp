@@ -1,6 +1,6 @@
 // labels: device slab dealt
-// FDK for scanners as they are: short scans, displaced and curved detectors, tilts and offsets that change from view to
-// view, truncated projections. The sphere, the points and the head come out as from a full circle of a perfect scanner.
+// FDK for real scanners: short scans, displaced and curved detectors, tilts and offsets that change from view to view,
+// truncated projections. The sphere, the points and the head are as from a full circle of a perfect scanner.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ void PrintTo(const Scanner& scanner, std::ostream* out) {
   *out << scanner.name;
 }
 
-/// All of the sphere's inside, and places near its rim towards all sides: cupping, streaks and a doubled rim would
+/// Places in all of the sphere's inside, and near its rim towards all sides: cupping, streaks and a doubled rim would
 /// show.
 std::vector<double> inside(const Volume& volume) {
   const auto [x, y, z] = sphere_centre;

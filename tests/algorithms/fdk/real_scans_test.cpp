@@ -190,7 +190,7 @@ TEST(ParallelTooth, IsSharpestWithTheAxisWhereItIs) {
   options.sdd = 0;
   for (int n = 0; n < 181; ++n) options.angles.push_back(static_cast<double>(n) * 180 / 181);
   const Grid grid = default_grid({600, 600, 1}, {1, 1, 1});
-  // Attenuation cannot be negative: what comes out below 0 is least with the right axis (Donath et al., J. Opt. Soc.
+  // Attenuation cannot be negative: the part below 0 is least with the right axis (Donath et al., J. Opt. Soc.
   // Am. A 23, 2006).
   const auto negative = [&](double axis) {
     Volume shifted = projections;

@@ -120,7 +120,7 @@ TEST_P(UprightPixels, LieWhereTheirRaysMeetTheMeasuredDetector) {
           most[axis] = std::max(most[axis], at[axis]);
         }
       }
-    // the end on the side of column 0 comes first
+    // the end on the side of column 0 is the first
     const double middle = 0.5 * static_cast<double>(upright->detector.size[1] - 1);
     const double first = mapped(map, least[0], middle)[0], last = mapped(map, most[0], middle)[0];
     EXPECT_EQ(first < last, map.ends[0] < map.ends[1]);
@@ -256,7 +256,7 @@ TEST_P(Plates, AreMadeRightThroughTilts) {
 INSTANTIATE_TEST_SUITE_P(All, Plates, testing::ValuesIn(plate_scans()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(UprightRows, AlongTheRowsAPlateComesOutWrong) {  // what find-axis, which wants its pixels as they are, lives with
+TEST(UprightRows, AlongTheRowsAPlateComesOutWrong) {  // find-axis, which needs its pixels unchanged, has to accept that
   PlateScan along{"along", circular_geometry(circle(180, 3))};
   along.parameters.upright_rows = false;
   EXPECT_GT(plate_centre(along), 1.2);

@@ -1,5 +1,5 @@
 // labels: unit
-// Geometries that go through other descriptions and come back: every world point must fall on the same pixel.
+// Geometries that are converted to other descriptions and back: every world point must fall on the same pixel.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -357,7 +357,7 @@ TEST(Xtekct, PlacesTheAxis) {
   // newer files give the offset at the axis, and angles
   const View now = read_xtekct(xtekct + "ObjectOffsetX=0.03\nObjectRoll=0.2\nObjectTilt=30\n", "x").geometry.views[0];
   EXPECT_NEAR(column_row(now, 0)[0], 999.5 + 0.03 * 980 / 150.5 / 0.2, 1e-9);
-  // with a tilt of 30 degrees the axis' lower end, at -y, comes towards the source by its sine
+  // with a tilt of 30 degrees the axis' lower end, at -y, moves towards the source by its sine
   const Matrix34 m = projection_matrix(now);
   EXPECT_NEAR(m[9], -std::sin(M_PI / 6) * std::cos(0.2 * M_PI / 180), 1e-12);
 }

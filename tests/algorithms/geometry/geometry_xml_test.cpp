@@ -210,7 +210,7 @@ TEST(WriteGeometry, ComesBackTheSame) {
   }
 }
 
-// The example of RTK's documentation (its second projection has other offsets, so that they stand in each), and a file
+// The example of RTK's documentation (its second projection has other offsets, so that each has them), and a file
 // with every parameter in RTK's order, angles in [0, 360).
 TEST(WriteGeometry, WritesRtksBytes) {
   const std::string second =

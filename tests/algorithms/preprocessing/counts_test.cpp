@@ -104,7 +104,7 @@ TEST(Counts, BadPixelsAreFound) {
   for (std::size_t view = 0; view < 5; ++view)
     for (std::size_t row = 0; row < 2; ++row)
       for (std::size_t n = 0; n < columns; ++n) {
-        // the sides stand in the air without noise: the same count in all views, and good
+        // the sides are in the air without noise: the same count in all views, and good
         const bool air = n < 4 || n > 26;
         counts.at(n, row, view) = flat.at(n, row, 0) * (air ? 1.0f : 0.3f + 0.01f * static_cast<float>((n + view) % 5));
       }
@@ -480,7 +480,7 @@ TEST(Rings, OfSingleWrongPixelsAreAFifth) {
   std::vector<float> wrong(240, 0.0f);
   for (std::size_t n = 11; n < 230; n += 17)
     wrong[n] = (n % 2 ? 1.0f : -1.0f) * (0.005f + 0.0001f * static_cast<float>(n));
-  wrong[103] = wrong[104] = 0.02f;  // as wide as asked for
+  wrong[103] = wrong[104] = 0.02f;  // as wide as given
   auto values = clean;
   for (std::size_t n = 0; n < values.size(); ++n) values[n] += wrong[n % 240];
   const auto found = offsets_of(values, 240, 2);
@@ -566,7 +566,7 @@ TEST(Counts, BadFieldsAndCountsAreRefused) {
   EXPECT_THAT(refusal(lost, &flat, &dark), AllOf(HasSubstr("scan.mha"), HasSubstr("view 2"), HasSubstr("`floor`")));
   Volume row = flat;
   for (std::size_t n = 5; n < 10; ++n) row.voxels[n] = 3;
-  EXPECT_EQ(refusal(counts, &row, &dark), "");  // those above and below stand in for it
+  EXPECT_EQ(refusal(counts, &row, &dark), "");  // those above and below replace it
   const Volume nothing = filled({5, 3, 1}, 1);
   EXPECT_THAT(refusal(counts, &flat, &dark, {}, &nothing),
               AllOf(HasSubstr("scan.mha"), HasSubstr("all pixels of the detector are bad"), HasSubstr("`bad_pixels`")));

@@ -1,5 +1,5 @@
 // labels: unit
-// Counts of any scale, and what stands in for those that were not measured: against analytic line integrals.
+// Counts of any scale, and values that replace those that were not measured: against analytic line integrals.
 #include "algorithms/preprocessing/unmeasured.hpp"
 
 #include <gmock/gmock.h>

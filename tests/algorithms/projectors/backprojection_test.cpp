@@ -350,7 +350,7 @@ TEST(DetectorRows, CoverWhatEachSliceNeedsAndNoMore) {
   const auto rows_of = detector_rows_of(geometry, projections, grid);
   for (std::int64_t k = 0; k < 120; ++k) {
     const Range rows = rows_of({k, k + 1});
-    // at the isocentre's depth a slice is seen 2 rows a mm from the middle; its corners come nearer by 21.17 mm at 30
+    // at the isocentre's depth a slice is seen 2 rows a mm from the middle; its corners are nearer by 21.17 mm at 30
     // degrees
     const double y = static_cast<double>(k) - 59.5, depth = 15.5 * (std::sqrt(0.75) + 0.5);
     const double near = 128 + 2 * y * 500 / (500 - depth), far = 128 + 2 * y * 500 / (500 + depth);

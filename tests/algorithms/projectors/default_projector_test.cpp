@@ -1,5 +1,5 @@
 // labels: device
-// The projector where nobody chooses one: voxels finer than the rays need rays as wide as pixels.
+// Default projector: voxels finer than the rays need rays as wide as pixels.
 #include "algorithms/projectors/default_projector.hpp"
 
 #include <gmock/gmock.h>

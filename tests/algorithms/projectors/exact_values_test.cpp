@@ -14,7 +14,7 @@ namespace {
 
 using reference::Scene;
 
-constexpr double rounding = 1e-11;  // of sums of some hundred doubles, whose coordinates come by two ways
+constexpr double rounding = 1e-11;  // of sums of some hundred doubles, whose coordinates are computed in two ways
 
 ValueAt values_of(const Volume& volume) {
   return [&](std::size_t x, std::size_t y, std::size_t z) { return static_cast<double>(volume.at(x, y, z)); };

@@ -99,7 +99,7 @@ TEST_P(ProjectorOrder, IsTheFirst) {
   }
 }
 
-// A projector that is wrong by half a pixel comes to 0.68 % at 256^3 or more, by a quarter to hardly 0.5 %, but the
+// A projector that is wrong by half a pixel has 0.68 % at 256^3 or more, by a quarter to hardly 0.5 %, but the
 // place of the mass shows a twentieth.
 TEST_P(ProjectorOrder, SheppLoganIsWithinHalfAPercentAndWhereItBelongs) {
   const auto head = shepp_logan(192, 0.02, false);

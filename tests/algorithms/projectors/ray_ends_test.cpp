@@ -1,5 +1,5 @@
 // labels: device
-// Virtual detectors: where rays run through them, and what comes of it.
+// Virtual detectors: rays that run through them, and the results.
 #include "algorithms/projectors/ray_ends.hpp"
 
 #include <gmock/gmock.h>

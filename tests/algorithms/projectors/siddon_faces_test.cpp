@@ -70,7 +70,7 @@ TEST(SiddonFaces, AreSharedByTheVoxelsOnEitherSide) {
               0.5 * 15 + 0.5 * 600, 1e-3);
 }
 
-// The search for such rays, beside a look at each ray in double.
+// The search for such rays, beside a test of each ray in double.
 TEST(SiddonFaces, AreFoundWhereThereAre) {
   const auto may = [](const Geometry& geometry, const Grid& grid, const Grid& stack) {
     return may_run_in_faces(make_rays(geometry, grid, stack), grid, stack);

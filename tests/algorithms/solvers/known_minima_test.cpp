@@ -176,7 +176,7 @@ TEST_P(KnownMinima, AreReachedInFewPassesOnTheDevice) {
               1e-6 * solved().minimum);
 }
 
-// float32 ends where double does; other scans than T3 take longer to come there.
+// float32 ends where double does; other scans than T3 take longer to reach it.
 TEST_P(KnownMinima, AreFoundInFloat32) {
   if (GetParam().name != "T3") return;
   const Vector x = reference::vector_of(measured().reconstructed(parameters(40)).x);

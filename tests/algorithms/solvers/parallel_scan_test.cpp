@@ -52,7 +52,7 @@ TEST(ParallelScan, OfThirtyTwoPixelsHasTheKnownAnswers) {
   }
 }
 
-// Relative residuals of the iterates of double, in exact arithmetic or as they come.
+// Relative residuals of the iterates of double, in exact arithmetic or in floating point.
 std::map<int, double> residuals(const RayMatrix& A, const Vector& b, bool orthogonal) {
   std::map<int, double> result;
   const auto look = [&](int k, const Vector& x) {
@@ -62,7 +62,7 @@ std::map<int, double> residuals(const RayMatrix& A, const Vector& b, bool orthog
   return result;
 }
 
-// Both follow exact arithmetic for a dozen iterations. Then the part of the gradient along those before comes back, in
+// Both follow exact arithmetic for a dozen iterations. Then the part of the gradient along those before returns, in
 // double too, and costs an iteration or two.
 TEST(ParallelScan, CglsInFloat32ConvergesAsInDouble) {
   const auto scene = reference::parallel_scene(128, 180, 183);

@@ -250,7 +250,7 @@ TEST(PenalisedRuns, WeightsOfOneAreNoWeights) {
 
 class PenalisedRegularisers : public testing::TestWithParam<reference::NamedRegulariser> {};
 
-// Two methods find the same minimum, and its bound comes close.
+// Two methods find the same minimum, and its bound is near.
 TEST_P(PenalisedRegularisers, HaveOneMinimum) {
   auto scan = reference::penalised_scan(24, 30, 2e4, 3);
   MeasuredScan measured{.scene = scan.scene,

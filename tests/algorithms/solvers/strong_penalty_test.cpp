@@ -1,6 +1,6 @@
 // labels: device nightly
-// Total variation that outweighs the data: SPDHG still comes to the minimum, as its certificate says. And where the
-// search for a strength begins and ends.
+// Total variation that outweighs the data: SPDHG still reaches the minimum, as its certificate says. Also the beginning
+// and the end of the search for a strength.
 #include <gtest/gtest.h>
 
 #include <cmath>

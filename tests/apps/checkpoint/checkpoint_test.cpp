@@ -209,7 +209,7 @@ TEST_F(CheckpointTest, ADiskWithoutRoomIsRefusedBeforeTheRun) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-// The limit on a file's size stands for a disk that fills: 200 KB hold the result, and no state.
+// The limit on a file's size simulates a disk that fills: 200 KB hold the result, and no state.
 TEST_F(CheckpointTest, ADiskThatFillsCostsTheCheckpointAlone) {
   ASSERT_EQ(run(denoise(long_run)).code, 0);
   const std::string expected = content(f / "out.mha");

@@ -263,7 +263,7 @@ TEST_F(FdkCheckpoint, ADryRunSaysHowLargeItCanGet) {
   EXPECT_FALSE(is_there("state"));
 }
 
-// The limit on a file's size stands for a disk that fills: the result of whole numbers fits, what is kept does not.
+// The limit on a file's size simulates a disk that fills: the result of whole numbers fits, the state does not.
 TEST_F(FdkCheckpoint, ADiskThatFillsCostsTheCheckpointAlone) {
   const Words more{"--hu", "0.02", "--output-type", "int16"};
   const std::string expected = result_of(fdk(more));
@@ -289,7 +289,7 @@ TEST_F(FdkCheckpoint, CtrlCSaysHowToGoOn) {
     while (bytes_of("state") < 13 * slice_bytes && !is_there("out.mha")) std::this_thread::sleep_for(Seconds(0.002));
     process.signal(SIGINT);
     const int code = process.wait();
-    if (code == 0) continue;  // it had come to its end
+    if (code == 0) continue;  // it had ended
     EXPECT_EQ(code, 1);
     for (const char* part : {"interrupted: ", " of 96 slices are in ", "the same command with --resume goes on from"})
       EXPECT_NE(process.output().find(part), std::string::npos) << process.output();

@@ -34,7 +34,7 @@ void expect_done(const Ran& ran, int line) {
 }
 #define EXPECT_DONE(...) expect_done(__VA_ARGS__, __LINE__)
 
-// The thin path: made once, looked at by several tests.
+// The thin path: made once, used by several tests.
 class Command : public Test {
  protected:
   static void SetUpTestSuite() {
@@ -572,7 +572,8 @@ TEST_F(TwoNoisyBalls, NoiseOfFewVoxelsIsDoubtful) {
   EXPECT_THAT(told({"pdu"}), HasSubstr("places only, too few to be sure of it; give --alpha a number"));
   EXPECT_THAT(told({"tvgd"}), HasSubstr("give --step and --target-fidelity"));
   EXPECT_THAT(told({"pdu", "--alpha", "15"}), Not(HasSubstr("places only")));
-  write_image(Volume(read_image(f / "b.mha").grid, 0.01f), f / "w.mha");  // that is known better
+  write_image(Volume(read_image(f / "b.mha").grid, 0.01f),
+              f / "w.mha");  // weights, with which the noise is better known
   for (const char* method : {"pdu", "spdu", "tvgd"})
     EXPECT_THAT(told({method, "--weights", f / "w.mha"}),
                 AllOf(Not(HasSubstr("places only")), Not(HasSubstr("--weights"))));
@@ -662,7 +663,7 @@ TEST_F(CommandOnDevice, WithoutAGapIterationsShareAPassOverTheBus) {
                                 path("out.json")}));
   const json plan = json::parse(content(path("out.json")))["runs"]["denoise"]["plan"];
   EXPECT_GT(plan["slabs"].size(), 1u);
-  EXPECT_LE(plan["passes"].get<double>(), 3);  // of 7 iterations; the gap would be looked at after 5
+  EXPECT_LE(plan["passes"].get<double>(), 3);  // of 7 iterations; the gap would be evaluated after 5
   EXPECT_EQ(content(path("in.mha")), content(path("out.mha")));
 }
 

@@ -57,7 +57,7 @@ TEST(Container, AFolderOfSomebodyElseIsNotUsed) {
   const unsigned user = ::geteuid() == 0 ? nobody : ::geteuid();
   const std::string folder = f / ("halocline-" + std::to_string(user));
   ASSERT_EQ(::mkdir(folder.c_str(), 0777), 0);
-  ::chmod(folder.c_str(), 0777);  // open to all, whoever has made it
+  ::chmod(folder.c_str(), 0777);  // open to all users
   const Ran ran = run_child({"devices"}, f, [&] { return become_nobody(f); });
   if (ran.code == 127) GTEST_SKIP() << "other users cannot run " << HALOCLINE_COMMAND;
   EXPECT_TRUE(std::filesystem::is_empty(folder));

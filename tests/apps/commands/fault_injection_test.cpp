@@ -74,7 +74,7 @@ constexpr Way ways[] = {
     {"enqueue", -5, "event", false, true},      // found while the command runs
     {"enqueue", -9999, "event", false, false},  // as NVIDIA reports a kernel's fault
     {"enqueue", -2, "device", false, false},    // CL_DEVICE_NOT_AVAILABLE from then on
-    {"enqueue", -5, "device", false, false},    // lost, but it does not say so
+    {"enqueue", -5, "device", false, false},    // lost, but without an error of that name
     {"enqueue", -2, "all", false, false},       // one after the other, all devices of several
     {"allocation", -4, "once", true, true},     // CL_MEM_OBJECT_ALLOCATION_FAILURE
     {"allocation", -4, "kind", false, false},   // no memory any more
@@ -110,8 +110,7 @@ const Words cgls{"reconstruct", "-i",    "views.mha", "--geometry", "circle.xml"
 const Words two{"--sub-devices", "2"};
 const std::string state = "state.checkpoint", scratch = "scratch";  // in the folder of the test
 const Words keeping{"--checkpoint", state, "--checkpoint-every", "0"};
-// A state is kept between passes: the gap, which is asked for now and then, ends one, and so does a time to keep one
-// at.
+// A state is kept between passes: an evaluation of the gap ends one, and so does a time to keep one at.
 const Words kept_pdu =
     Words{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "8", "--gap", "1e-9"} +
     keeping;

@@ -119,7 +119,7 @@ TEST_F(FdkDenoise, DenoisesEveryFrame) {
   EXPECT_NE(content(path("one_0.mha")), content(path("one_1.mha")));
 }
 
-// Projections go up, once for the volume and once for its variances, and one volume comes down.
+// Projections are uploaded, once for the volume and once for its variances, and one volume is downloaded.
 TEST_F(FdkDenoise, MovesNoVolumeInBetween) {
   for (const std::string method : {"pdu", "spdu", "tvgd"}) {
     Words words = fdk(path("out.mha")) + Words{"--denoise", method, "--iterations", "10"};
@@ -129,7 +129,7 @@ TEST_F(FdkDenoise, MovesNoVolumeInBetween) {
     const json found = report(words);
     const auto& kept = found["results"]["denoise"];
     EXPECT_TRUE(kept["volume"]["on_devices"]) << method;
-    // tvgd looks at the noise on the host
+    // tvgd estimates the noise on the host
     if (method != "tvgd") EXPECT_EQ(kept["volume"]["bus_bytes"], 0) << method;
     if (method == "spdu") EXPECT_EQ(kept["variance"]["bus_bytes"], 0);
     const auto& runs = found["runs"];

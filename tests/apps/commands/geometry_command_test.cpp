@@ -157,7 +157,7 @@ TEST_F(GeometryCommand, DataExchangeAnglesAreRead) {
     EXPECT_NEAR(geometry.views[static_cast<std::size_t>(n)].gantry_angle, n * 180.0 / 181, 1e-4);
 }
 
-// Every command that takes a geometry takes its other forms: the same projections come out.
+// Every command that takes a geometry takes its other forms: the projections are the same.
 TEST_F(GeometryCommand, OtherCommandsTakeAnyFormat) {
   const Words phantom{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "60"};
   done(Words{"geometry", "convert", "-i", f / "g.xml", "--to", "astra", "-o", f / "t.txt"} + detector);

@@ -1,6 +1,6 @@
 // labels: app device nightly
-// `slices --follow`: views that come while it runs give the bits that the finished scan gives, and what ends it early
-// keeps what was made.
+// `slices --follow`: views that arrive while it runs give the bits of the finished scan, and an early end keeps
+// finished results.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

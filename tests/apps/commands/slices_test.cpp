@@ -210,7 +210,7 @@ TEST(Slices, AWindowOfViewsThatSwayMoves) {
   for (int axis = 0; axis < 3; ++axis) {
     const auto expected = plane_of_volume(volume, axis, volume.grid.size[axis] / (axis == 0 ? 3 : axis == 1 ? 2 : 4));
     const Grid& plane = found[axis].grid;
-    int inside = 0;  // what is seen in all views: elsewhere the detector's size counts
+    int inside = 0;  // voxels seen in all views: elsewhere the detector's size counts
     for (std::size_t j = 0; j < plane.size[1]; ++j)
       for (std::size_t i = 0; i < plane.size[0]; ++i) {
         const auto x = plane.world(static_cast<double>(i), static_cast<double>(j), 0);
@@ -491,8 +491,8 @@ TEST_F(SlicesCommand, TakesWhatFdkTakes) {
   }
 }
 
-// slices fills what was not measured from each view alone, for views come one by one; fdk learns from those beside it.
-// Both come near what the whole detector would have given.
+// slices fills what was not measured from each view alone, for views arrive one by one; fdk learns from those beside
+// it. Both are near the values of the whole detector.
 TEST_F(SlicesCommand, FillsDeadPixels) {
   ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "36", "-o", f / "circle.xml"});
   project("circle.xml", "circle.mha");

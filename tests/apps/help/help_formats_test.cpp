@@ -1,5 +1,5 @@
 // labels: app
-// Every form of `halocline help --as`, looked at by what reads it.
+// Every form of `halocline help --as`, read by its usual reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -338,7 +338,7 @@ TEST(DicomFrames, WithoutARescaleAmongOthersAreNamed) {
   for (auto& frame : file.frames) frame.slope = "1", frame.intercept = "-1000";
   file.frames[2].intercept.clear();
   EXPECT_THAT(refused(), AllOf(HasSubstr("frame 3 has no RescaleIntercept"), HasSubstr("frame 1 is -1000")));
-  // values that stand for none may be left out
+  // values that mean none may be left out
   for (auto& frame : file.frames) frame.slope = "1", frame.intercept = "0";
   file.frames[0].slope.clear();
   EXPECT_EQ(refused(), "not refused");

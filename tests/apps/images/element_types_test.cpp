@@ -1,5 +1,5 @@
 // labels: app itk
-// Every type of voxels of NRRD, NIfTI, HDF5 and DICOM files: read as it is stored, or refused by its name.
+// Every type of voxels of NRRD, NIfTI, HDF5 and DICOM files: read in its stored type, or refused by its name.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

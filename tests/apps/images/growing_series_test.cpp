@@ -1,5 +1,5 @@
 // labels: app unit error
-// Files of a series that come one by one: their order, those that are not whole yet, and what ends the wait.
+// Files of a series that arrive one by one: their order, those that are not whole yet, and the end of the wait.
 #include "apps/images/growing_series.hpp"
 
 #include <fmt/format.h>
@@ -165,7 +165,7 @@ TEST(GrowingSeries, HasNamesThatFilesMayComeTo) {
     EXPECT_FALSE(series_would_hold(name, f / "other/p1.tif"));
   }
   std::filesystem::create_directory(f / "p[1]");
-  EXPECT_EQ(error_of([&] { check_growing_series(f / "p[1]/p%d.tif"); }), "no error");  // as it is spelled
+  EXPECT_EQ(error_of([&] { check_growing_series(f / "p[1]/p%d.tif"); }), "no error");  // as spelled
   for (const std::string name : {"*/p%d.tif", "p[12]/p%d.tif", "p*_%d.tif", "p%d.tif?"})
     EXPECT_THAT(error_of([&] { check_growing_series(f / name); }), HasSubstr("wildcards beside a place")) << name;
   EXPECT_EQ(error_of([&] { check_growing_series(f / "*/p*.tif"); }), "no error");

@@ -295,7 +295,7 @@ TEST_F(HostileHeaders, Dicom) {
     }
 }
 
-// The numbers of the grid, where they stand in the file.
+// The numbers of the grid, at their places in the file.
 TEST_F(HostileHeaders, Hdf5) {
   const std::string path = f_ / "x.h5";
   const Volume volume = sample();

@@ -30,7 +30,7 @@ class NrrdGrid : public testing::Test {
     Fields fields{{"type", "uint8"}, {"dimension", "3"}, {"sizes", "4 3 2"}, {"encoding", "raw"}};
     for (const auto& [name, value] : changed) fields[name] = value;
     std::string text = "NRRD0005\n";
-    // these must come before the fields that need them
+    // these must precede the fields that need them
     for (const char* first : {"type", "dimension", "space", "space dimension", "sizes"})
       if (fields.contains(first)) text += fmt::format("{}: {}\n", first, fields[first]), fields.erase(first);
     for (const auto& [name, value] : fields) text += fmt::format("{}: {}\n", name, value);

@@ -160,7 +160,7 @@ TEST(StreamedImage, TruncatedFilesAreFoundBeforeAnythingIsRead) {
   std::filesystem::resize_file(f / "v.raw", 9 * 7 * 5 * 2 - 1);
   EXPECT_THAT(error_of([&] { open_image(f / "v.mhd"); }),
               AllOf(HasSubstr("InputError"), HasSubstr("v.raw"), HasSubstr("found 629"), HasSubstr("expected 630")));
-  // and those that shrink afterwards, when it comes to it
+  // and those that shrink afterwards, when they are read
   EXPECT_THAT(error_of([&] { read_volume(*source); }), AllOf(HasSubstr("FileError"), HasSubstr("v.raw")));
 }
 
@@ -626,8 +626,7 @@ TEST_F(StreamedCommand, WrongTypesAreRefusedBeforeTheWork) {
   refused({}, "x.mha", "truncated");
 }
 
-// A trace is also written of what failed, unless nothing was done. The limit on a file's size (16 or 32 KiB) stands for
-// the disk.
+// A failed run has a trace, too, unless nothing was done. The limit on a file's size (16 or 32 KiB) simulates the disk.
 TEST_F(StreamedCommand, AFullDiskIsFoundBeforeTheWorkAndLeavesNothing) {
   ASSERT_EQ(
       run({"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--projections", "9", "-o", f / "g.xml"}).code, 0);

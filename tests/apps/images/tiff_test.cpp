@@ -1,5 +1,5 @@
 // labels: app itk
-// TIFF files of every type of samples and every layout: values as they are stored, or a refusal that names the reason.
+// TIFF files of every type of samples and every layout: values as stored, or a refusal that names the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -144,7 +144,7 @@ TEST_F(ProjectionOptionsTest, FramesAreThoseOfSeparateRuns) {
   EXPECT_EQ(report["results"]["views"], 40);
   EXPECT_TRUE(report["runs"].contains("fdk of frame 2")) << report["runs"];
 
-  // one frame's geometry serves for all; and views of each frame
+  // one frame's geometry is used for all; and views of each frame
   fdk("p2.mha", "g0.xml", "expected.mha");
   fdk("all.mha", "g0.xml", "same%02d.mha", {"--views-per-frame", "40"});
   expect_same("same02.mha", "expected.mha");

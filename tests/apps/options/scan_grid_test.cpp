@@ -126,7 +126,7 @@ TEST(ScanFiles, PixelsAreNotedInXml) {
   EXPECT_EQ(detector_in(f / "g.xml").origin, pixels.origin);
   write_text(f / "g.xml", plain);
   EXPECT_FALSE(detector_in(f / "g.xml").spacing);
-  // a note that somebody spoilt is none
+  // a spoilt note is none
   std::string spoilt = noted;
   spoilt.replace(spoilt.find("0.1"), 3, "1<0");
   write_text(f / "g.xml", spoilt);

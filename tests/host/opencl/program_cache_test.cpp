@@ -119,7 +119,7 @@ TEST_F(ProgramCacheTest, processesThatWriteAtOnceNeverShowHalfAnEntry) {
       for (int times = 0; times < 100; ++times) {
         cache.store("key", binary(100'000, child));
         const auto found = cache.load("key");
-        // Something whole is always there: nobody takes it away, and it is one of the four.
+        // A complete file exists at any time: it is never removed, and it is one of the four.
         if (!found || found->size() != 100'000 || *found != binary(100'000, (*found)[0])) ::_exit(1);
       }
       ::_exit(0);
@@ -198,7 +198,7 @@ TEST_F(KernelSourceTest, prefersTheFolderThatOverrides) {
   ::setenv("HALOCLINE_CL_PATH", folder_.c_str(), 1);
   EXPECT_EQ(kernel_source("fill.cl"), "// mine\n");
   fs::remove(folder_ / "fill.cl");
-  EXPECT_THAT(kernel_source("fill.cl"), HasSubstr("fill_value"));  // files that it has not come from the library
+  EXPECT_THAT(kernel_source("fill.cl"), HasSubstr("fill_value"));  // files that it lacks are taken from the library
 }
 
 TEST_F(KernelSourceTest, putsIncludedFilesInPlace) {

@@ -37,7 +37,7 @@ TEST(Staging, ReadsThatAreDrainedLaterAllArrive) {
     read[n].resize(bytes / sizeof(unsigned));
     EXPECT_TRUE(staging.read_later(buffer, offset, bytes, into(read[n])));
   }
-  // A transfer the other way wants the same chunks.
+  // A transfer the other way needs the same chunks.
   const auto written = staging.write(other, 0, 20 * mebi, [&](std::byte* at, std::size_t begin, std::size_t count) {
     std::memcpy(at, reinterpret_cast<const std::byte*>(numbers.data()) + begin, count);
   });

@@ -141,7 +141,7 @@ TEST_F(ScratchFolderErrors, nameTheFolder) {
               AllOf(HasSubstr("`scratch` '" + (folder / "none").string() + "' does not exist"), HasSubstr("mkdir -p")));
   EXPECT_THAT(error_of([&] { const ScratchFolder scratch(file); }),
               HasSubstr("`scratch` '" + file + "' is not a folder"));
-  EXPECT_THAT(error_of([] { const ScratchFolder scratch("/proc/self"); }),  // where even root makes no files
+  EXPECT_THAT(error_of([] { const ScratchFolder scratch("/proc/self"); }),  // a folder where even root makes no files
               AllOf(HasSubstr("`scratch` '/proc/self' cannot be written"), HasSubstr("may write to")));
   EXPECT_EQ(mapped(), 0u);
 }

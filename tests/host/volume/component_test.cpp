@@ -1,5 +1,5 @@
 // labels: unit
-// Types of stored voxels: what each can hold comes back, the rest is rounded and clamped as it says.
+// Types of stored voxels: values that a type can hold are preserved, the rest is rounded and clamped as documented.
 #include "host/volume/component.hpp"
 
 #include <gmock/gmock.h>

@@ -59,7 +59,7 @@ Volume denoised(const RunOptions& options, const std::vector<Device>& devices) {
   DenoiseParameters parameters;
   parameters.alpha = 5;
   parameters.iterations = 60;
-  parameters.gap = 1e-12;  // which is looked at every 5 or 10 iterations, and not reached
+  parameters.gap = 1e-12;  // the gap is evaluated every 5 or 10 iterations, and not reached
   return denoise(smooth(cube()), nullptr, parameters, devices, options).output;
 }
 

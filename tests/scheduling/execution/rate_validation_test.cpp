@@ -57,7 +57,7 @@ TEST(RateValidation, PredictsTheIterationsThatWereDone) {
   EXPECT_LT(half, 100);
 }
 
-// Seconds one after the other, the last for ever; how many were asked for.
+// Best of these seconds, one after the other, the last repeated; and the number of runs.
 std::pair<double, int> best_of(const std::vector<double>& seconds) {
   int calls = 0;
   const double best =

@@ -135,7 +135,7 @@ TEST(RegionStream, movesWhatThePlanSays) {
   EXPECT_EQ(one.result.plan.passes, 1);
   const double sums = one.result.bus_bytes - one.result.plan.bus_bytes;
   EXPECT_EQ(sums, 4 * 93 * 6 * 8);
-  // three passes: the state up and down between them, as it is stored
+  // three passes: the state up and down between them, in its stored type
   const auto three = run({"pdu", 93, {1, 16}}, device, 6, 7);
   EXPECT_EQ(three.result.plan.passes, 3);
   EXPECT_DOUBLE_EQ(three.result.plan.bus_bytes, (3 * 4 + 2 * 2 * (4 + 3 * 2) + 4) * voxels);

@@ -154,7 +154,7 @@ class LoggedMethod : public BackprojectionMethod {
   Log& log_;
 };
 
-// Reads nothing but what it is asked for, and says so.
+// Source that reads only the requested voxels, and logs them.
 class LoggedSource : public VolumeSource {
  public:
   LoggedSource(const Volume& volume, Log* log) : volume_(volume), log_(log) {}
@@ -295,7 +295,7 @@ class CountingSink : public VolumeSink {
   std::vector<int> times_;
 };
 
-// Counts how often each slice is begun, and fails when `fail` says so, before it begins.
+// Counts how often each slice is begun, and fails before it begins when `fail` returns true.
 class FailingMethod : public BackprojectionMethod {
  public:
   using Fail = std::function<void(const Slab& slab, int slabs_begun)>;

@@ -240,7 +240,7 @@ TEST(ViewShares, followTheRatesAndLeaveOutWhatDoesNotPay) {
 TEST(Seconds, ofPhasesInPieces) {
   const PhaseSeconds phases{1, 4, 2, 0.5};
   EXPECT_DOUBLE_EQ(pipelined(phases, 1), 7.5);          // one after the other
-  EXPECT_DOUBLE_EQ(pipelined(phases, 3), 4 + 1 + 0.5);  // a third of the transfers is in nobody's shadow
+  EXPECT_DOUBLE_EQ(pipelined(phases, 3), 4 + 1 + 0.5);  // a third of the transfers is not hidden
   EXPECT_NEAR(pipelined(phases, 1e9), 4.5, 1e-6);       // the longest alone
 }
 

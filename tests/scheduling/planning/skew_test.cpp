@@ -247,7 +247,7 @@ TEST(Skew, requirementsNameEveryArrayThatIsUsed) {
   for (const char* name : {"f", "u", "q"})
     EXPECT_EQ(bytes(many, name_in_role(ArrayRole::second_buffer, name)), bytes(many, name)) << name;
   EXPECT_EQ(bytes(many, name_in_role(ArrayRole::second_buffer, "v")), 0u);
-  // one pass: the state neither comes nor goes, and nothing of the start is kept
+  // one pass: the state is not transferred, and nothing of the start is kept
   const auto one = skewed_requirements(r, 1000, true);
   EXPECT_EQ(bytes(one, name_in_role(ArrayRole::second_buffer, "q")), 0u);
   EXPECT_GT(bytes(one, name_in_role(ArrayRole::second_buffer, "u")), 0u);
