@@ -1,7 +1,6 @@
 #include "apps/checkpoint/checkpoint.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/images/atomic_file.hpp"
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
@@ -96,7 +96,7 @@ void write_state(const RunState& state, nlohmann::json text, const std::string& 
   std::uint64_t at = sizeof(CheckpointHead), all = at;  // and then the text
   for (const auto& array : state.arrays) all += array.bytes;
   file.reserve(all);
-  std::vector<std::byte> chunk;  // in memory, whatever --scratch says of whole volumes
+  std::vector<std::byte> chunk;  // in memory, even where whole volumes lie in a scratch folder
   for (const auto& [name, bytes] : state.arrays) {
     std::vector<std::uint32_t> sums((bytes + part_bytes - 1) / part_bytes);
     for (std::size_t begin = 0; begin < bytes; begin += checkpoint_buffer) {
@@ -149,7 +149,7 @@ void Checkpoint::keep(const RunState& state) {
     told_ = false;
   } catch (const FileError& error) {
     if (!told_)
-      spdlog::warn(
+      library_log()->warn(
           "{} The run goes on without a checkpoint after {} iterations, and tries again when the next is due{}",
           error.what(), state.iterations,
           iterations_ ? fmt::format("; the one after {} stays until then", *iterations_) : "");
@@ -174,7 +174,7 @@ std::optional<RunState> Checkpoint::kept() {
 
 std::string Checkpoint::how_to_resume() const {
   if (!iterations_) return {};
-  return fmt::format("the state after {} iterations is in '{}': the same command with --resume goes on from there",
+  return fmt::format("the state after {} iterations is in '{}': the same command with `resume` goes on from there",
                      *iterations_, path_);
 }
 

@@ -1,4 +1,4 @@
-// The file of --checkpoint: the state of a run, from which --resume goes on to a bitwise identical result.
+// The state of an iterative run in a file, from which a later run goes on to a bitwise identical result.
 //
 // Layout: 32 bytes (see apps/checkpoint/checkpoint_file.hpp: place and length of what follows last), the arrays of the
 // state, and a JSON text that says what job they are of, how its strength was chosen, what the method was told about
@@ -25,7 +25,7 @@ class Checkpoint : public CheckpointStore {
   explicit Checkpoint(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
 
-  /// Throws InputError that names --checkpoint if the file is there and `resume` is not given, or if the disk has no
+  /// Throws InputError that names `checkpoint` if the file is there and `resume` is not given, or if the disk has no
   /// room for two states of so many bytes: one while it replaces the other.
   void check(std::size_t state_bytes, bool resume) const;
   /// What the result depends on, by name; before anything else is kept or read.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include "apps/images/atomic_file.hpp"
-#include "apps/job/job.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/thread_pool.hpp"
@@ -87,7 +85,7 @@ void CheckpointReader::read(std::uint64_t at, std::size_t count, void* to) const
     const ssize_t done = ::pread(descriptor_, next, std::min(count, std::size_t{1} << 26), static_cast<off_t>(at));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail("read");
-    if (done == 0) throw FileError(fmt::format("--checkpoint '{}' became shorter while it was read", path_));
+    if (done == 0) throw FileError(fmt::format("`checkpoint` '{}' became shorter while it was read", path_));
     next += done;
     at += static_cast<std::uint64_t>(done);
     count -= static_cast<std::size_t>(done);
@@ -96,11 +94,11 @@ void CheckpointReader::read(std::uint64_t at, std::size_t count, void* to) const
 
 void CheckpointReader::fail(const char* what) const {
   throw FileError(
-      fmt::format("cannot read --checkpoint '{}': {}: {}", path_, what, std::generic_category().message(errno)));
+      fmt::format("cannot read `checkpoint` '{}': {}: {}", path_, what, std::generic_category().message(errno)));
 }
 
 void refuse_checkpoint(const std::string& path, const std::string& why) {
-  throw InputError(fmt::format("--checkpoint '{}' {}; to start anew, remove it or give another name", path, why));
+  throw InputError(fmt::format("`checkpoint` '{}' {}; to start anew, remove it or give another name", path, why));
 }
 
 std::string checkpoint_text(const nlohmann::json& text) {
@@ -141,17 +139,6 @@ nlohmann::json read_checkpoint_text(const CheckpointReader& file, const Checkpoi
   return nlohmann::json::parse(text);
 }
 
-nlohmann::json options_of_bits(const Job& job, std::initializer_list<const char*> others) {
-  auto result = job.options();
-  for (const char* name : {"--report", "--trace", "--quiet", "--log-level", "--dry-run", "--device", "--sub-devices",
-                           "--device-memory", "--host-memory", "--no-tune", "--allow-nonfinite", "--checkpoint",
-                           "--resume", "--scratch", "--html", "--html-size"})
-    result.erase(name);
-  for (const char* name : others) result.erase(name);
-  result["the version of halocline"] = HALOCLINE_VERSION;
-  return result;
-}
-
 void require_same_job(const nlohmann::json& there, const nlohmann::json& here, const std::string& path) {
   std::set<std::string> names;
   for (const auto* job : {&there, &here})
@@ -168,7 +155,7 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
   const bool there = fs::exists(path, code);
   if (there && !resume)
     throw InputError(fmt::format(
-        "--checkpoint '{}' is there already: give --resume to go on from it; to start anew, remove it", path));
+        "`checkpoint` '{}' is there already: give `resume` to go on from it; to start anew, remove it", path));
   check_output_path(path + ".tmp");  // which comes before it
   const fs::path folder = fs::path(path).parent_path();
   const auto space = fs::space(folder.empty() ? fs::path(".") : folder, code);
@@ -177,12 +164,8 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
       static_cast<double>(space.available) + (there ? static_cast<double>(fs::file_size(path, code)) : 0);
   if (has < bytes)
     throw InputError(
-        fmt::format("--checkpoint '{}': {}, and the disk has {} free; free some space, or choose another disk", path,
+        fmt::format("`checkpoint` '{}': {}, and the disk has {} free; free some space, or choose another disk", path,
                     what, bytes_text(static_cast<double>(space.available))));
-}
-
-void tell_of_missing_checkpoint(const std::string& path) {
-  spdlog::info("there is no '{}': the run starts from the beginning", path);
 }
 
 }  // namespace halocline

@@ -1,10 +1,9 @@
-// What all files of --checkpoint have in common: 32 bytes (magic, format, checksum, place and length of a JSON text
-// that says what job they are of), and what they say when they are not to be used.
+// The common part of all checkpoint files: 32 bytes (magic, format, checksum, place and length of a JSON text that
+// describes their job), and the errors about files that cannot be used.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,8 +11,6 @@
 #include "host/volume/volume_source.hpp"
 
 namespace halocline {
-
-class Job;
 
 struct CheckpointHead {
   char magic[8] = {};
@@ -63,19 +60,12 @@ CheckpointHead read_checkpoint_head(const CheckpointReader& file, const char* ma
                                     bool ends_with_text);
 nlohmann::json read_checkpoint_text(const CheckpointReader& file, const CheckpointHead& head, const std::string& path);
 
-/// Options of the command line by name, and the version of this program: those that a result depends on,
-/// which is all but those that choose devices and what is told, and `others`.
-nlohmann::json options_of_bits(const Job& job, std::initializer_list<const char*> others);
-
 /// Throws InputError that names all that differs.
 void require_same_job(const nlohmann::json& there, const nlohmann::json& here, const std::string& path);
 
-/// Throws InputError that names --checkpoint if the file is there and `resume` is not given, or if the disk has less
+/// Throws InputError that names `checkpoint` if the file is there and `resume` is not given, or if the disk has less
 /// than `bytes` for it. what: that takes so many, for the message.
 void check_checkpoint(const std::string& path, double bytes, const std::string& what, bool resume);
-
-/// Of --resume: the file is not there, so the run starts from the beginning.
-void tell_of_missing_checkpoint(const std::string& path);
 
 /// The work, whose errors say how to go on from the checkpoint (nullptr: there is none). Their kind stays only where
 /// the exit code depends on it.

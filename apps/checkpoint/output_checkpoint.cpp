@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "apps/images/atomic_file.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "host/system/log.hpp"
 #include "host/system/plural.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/execution/resumable_output.hpp"
@@ -61,7 +61,7 @@ void write_at(int descriptor, const std::string& path, std::uint64_t at, const v
     if (done < 0 && errno == EINTR) continue;
     if (done < 0)
       throw FileError(
-          fmt::format("cannot write --checkpoint '{}': {}; free some space, or choose a name on another disk.", path,
+          fmt::format("cannot write `checkpoint` '{}': {}; free some space, or choose a name on another disk.", path,
                       std::generic_category().message(errno)));
     next += done;
     at += static_cast<std::uint64_t>(done);
@@ -181,8 +181,8 @@ bool OutputCheckpoint::resume() {
     result.kept.add(range_of(pieces[n].first, pieces[n].count));
   }
   if (damaged > 0)
-    spdlog::warn("--checkpoint '{}': {} the wrong checksum and will be computed again", path_,
-                 plural(damaged, "piece has", "pieces have"));
+    library_log()->warn("`checkpoint` '{}': {} the wrong checksum and will be computed again", path_,
+                        plural(damaged, "piece has", "pieces have"));
   open(end);
   return true;
 }
@@ -229,7 +229,7 @@ void OutputCheckpoint::create() {
 void OutputCheckpoint::open(std::uint64_t end) {
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0)
-    throw FileError(fmt::format("cannot write --checkpoint '{}': {}; choose a file that you may write to.", path_,
+    throw FileError(fmt::format("cannot write `checkpoint` '{}': {}; choose a file that you may write to.", path_,
                                 std::generic_category().message(errno)));
   end_ = end;
   synced_ = Clock::now();
@@ -263,7 +263,7 @@ void OutputCheckpoint::append(std::size_t result, std::size_t first, std::size_t
     write_at(descriptor_, path_, at, values, count * sizeof(float));
   } catch (const FileError& error) {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(failed_, true)) spdlog::warn("{} The run goes on and keeps nothing more", error.what());
+    if (!std::exchange(failed_, true)) library_log()->warn("{} The run goes on and keeps nothing more", error.what());
     return;
   }
   {
@@ -290,10 +290,10 @@ std::string OutputCheckpoint::kept_text() const {
 std::string OutputCheckpoint::how_to_resume() const {
   std::error_code code;
   if (slices() == 0 && frame_ > 0 && fs::exists(path_, code))
-    return fmt::format("{} finished: the same command with --resume goes on from there",
+    return fmt::format("{} finished: the same command with `resume` goes on from there",
                        plural(static_cast<double>(frame_), "frame is", "frames are"));
   if (slices() == 0) return {};
-  return fmt::format("{} are in '{}': the same command with --resume goes on from there", kept_text(), path_);
+  return fmt::format("{} are in '{}': the same command with `resume` goes on from there", kept_text(), path_);
 }
 
 void OutputCheckpoint::remove() {

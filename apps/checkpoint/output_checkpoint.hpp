@@ -1,5 +1,5 @@
-// The file of --checkpoint of jobs that deliver their results slab by slab (fdk): the voxels that are final, from which
-// --resume goes on to a bitwise identical result.
+// The final voxels of a job that delivers its results slab by slab (fdk) in a file, from which a later run goes on to a
+// bitwise identical result.
 //
 // Layout: 32 bytes and a JSON text (see apps/checkpoint/checkpoint_file.hpp) that says what job it is of, which of its
 // frames, and how many voxels of the frames before were clamped; then pieces as they come, each with a head that has a
@@ -31,7 +31,7 @@ class OutputCheckpoint {
 
   /// Bytes that the file can come to: of all results of a frame.
   std::size_t most_bytes() const;
-  /// Throws InputError that names --checkpoint if the file is there and `resume` is not given, or if the disk has no
+  /// Throws InputError that names `checkpoint` if the file is there and `resume` is not given, or if the disk has no
   /// room for it.
   void check(bool resume) const;
   /// What the results depend on, by name; before anything else is kept or read.

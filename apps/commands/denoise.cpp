@@ -9,10 +9,10 @@
 
 #include "algorithms/jobs/denoise_report.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
-#include "apps/checkpoint/interruptions.hpp"
 #include "apps/commands/denoise_forecast.hpp"
 #include "apps/commands/denoise_report.hpp"
 #include "apps/commands/subcommands.hpp"
+#include "apps/job/job_checkpoint.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "apps/checkpoint/checkpoint_file.hpp"
+#include "apps/job/job_checkpoint.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -55,7 +56,7 @@ void begin_checkpoint(Job& job, OutputCheckpoint& checkpoint, const FdkCommand& 
   job.timed("checksums", [&] { checkpoint.set_job(checkpoint_job(job, command, work)); });
   if (!command.resume) return;
   if (!job.timed("checksums", [&] { return checkpoint.resume(); })) {
-    tell_of_missing_checkpoint(command.checkpoint);
+    note_missing_checkpoint(command.checkpoint);
     return;
   }
   spdlog::info("going on: {} are done", checkpoint.kept_text());

@@ -205,7 +205,7 @@ TEST_F(CheckpointTest, ADryRunSaysHowLargeItIs) {
 TEST_F(CheckpointTest, ADiskWithoutRoomIsRefusedBeforeTheRun) {
   const Checkpoint checkpoint(f / "state");
   const std::string text = error_of([&] { checkpoint.check(std::size_t{1} << 60, false); });
-  for (const char* part : {"--checkpoint", "state", "1073741824.00 GiB", "free some space"})
+  for (const char* part : {"`checkpoint`", "state", "1073741824.00 GiB", "free some space"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 

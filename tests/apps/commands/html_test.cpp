@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/job.hpp"
+#include "apps/job/job_checkpoint.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::html_test {

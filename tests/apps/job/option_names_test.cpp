@@ -39,12 +39,14 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-// Names between backticks in the literals of sources below apps/, and in the library that apps/images is.
+// Names between backticks in the literals of sources below apps/, and in the libraries apps/images and
+// apps/checkpoint.
 std::map<std::string, std::string> names_in_sources() {
   const fs::path root = HALOCLINE_SOURCE_DIR;
   static const std::regex quoted("`([^`]*)`");
   std::map<std::string, std::string> result;
-  for (const char* folder : {"cl", "host", "scheduling", "algorithms", "apps/images", "benchmarks/harness"})
+  for (const char* folder :
+       {"cl", "host", "scheduling", "algorithms", "apps/images", "apps/checkpoint", "benchmarks/harness"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const auto extension = entry.path().extension();
       if (extension != ".cpp" && extension != ".hpp") continue;

@@ -1,13 +1,27 @@
-#include "apps/checkpoint/interruptions.hpp"
+#include "apps/job/job_checkpoint.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "apps/checkpoint/checkpoint_file.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {
+
+nlohmann::json options_of_bits(const Job& job, std::initializer_list<const char*> others) {
+  auto result = job.options();
+  for (const char* name : {"--report", "--trace", "--quiet", "--log-level", "--dry-run", "--device", "--sub-devices",
+                           "--device-memory", "--host-memory", "--no-tune", "--allow-nonfinite", "--checkpoint",
+                           "--resume", "--scratch", "--html", "--html-size"})
+    result.erase(name);
+  for (const char* name : others) result.erase(name);
+  result["the version of halocline"] = HALOCLINE_VERSION;
+  return result;
+}
+
+void note_missing_checkpoint(const std::string& path) {
+  spdlog::info("there is no '{}': the run starts from the beginning", path);
+}
 
 std::unique_ptr<Checkpoint> make_checkpoint(Job& job, const std::string& path, std::size_t state_bytes, bool resume) {
   if (path.empty()) return nullptr;
@@ -22,7 +36,7 @@ std::unique_ptr<Checkpoint> make_checkpoint(Job& job, const std::string& path, s
 
 bool go_on_from(Job& job, Checkpoint& checkpoint) {
   if (!checkpoint.resume()) {
-    tell_of_missing_checkpoint(checkpoint.path());
+    note_missing_checkpoint(checkpoint.path());
     return false;
   }
   spdlog::info("going on after {} iterations", *checkpoint.iterations());
