@@ -48,11 +48,8 @@ ITERATE(tvgd, "tvgd");
 // one pass of so many iterations, duals of so many bits
 ITERATE(pdu_1_32, "pdu", FusedForm{1, 32});
 ITERATE(pdu_2_32, "pdu", FusedForm{2, 32});
-ITERATE(pdu_3_32, "pdu", FusedForm{3, 32});
 ITERATE(pdu_1_16, "pdu", FusedForm{1, 16});
 ITERATE(pdu_2_16, "pdu", FusedForm{2, 16});
-ITERATE(pdu_3_16, "pdu", FusedForm{3, 16});
-ITERATE(pdu_2_8, "pdu", FusedForm{2, 8});
 ITERATE(spdu_1_32, "spdu", FusedForm{1, 32});
 ITERATE(spdu_2_32, "spdu", FusedForm{2, 32});
 ITERATE(spdu_1_16, "spdu", FusedForm{1, 16});

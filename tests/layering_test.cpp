@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<std::string>> rooms{
     {"algorithms",
      {"support", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment", "checks",
       "noise", "denoisers", "calibration", "denoise", "solvers", "metrics", "jobs"}},
-    {"apps", {"images", "checkpoint", "report", "drawing", "job", "options", "help", "commands"}}};
+    {"apps", {"images", "checkpoint", "report", "drawing", "bench", "job", "options", "help", "commands"}}};
 
 struct Source {
   std::string path;  // from the root of the tree
@@ -198,8 +198,7 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
     for (const auto& include : includes_of(source)) {
       if (include.starts_with(layer->first + "/"))
         EXPECT_LE(room_of(include), own) << source.path << " includes " << include;
-      if (layer->first != "apps")
-        EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
+      EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
     }
   }
   EXPECT_GT(files["scheduling"], 50);
@@ -317,7 +316,8 @@ __kernel void a_two(int x, int y) {}
 }
 
 // Who calls the library knows no command line: what it says names parameters (host/system/error.hpp), and apps/ says
-// which flag that is (apps/job/option_names.hpp). apps/images, apps/checkpoint and apps/report are libraries, too.
+// which flag that is (apps/job/option_names.hpp). apps/images, apps/checkpoint and apps/report are libraries, and
+// apps/bench knows no command line either.
 TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
   static const std::regex flag("(^|[^-\\w])--[a-z]"), short_flag("(^|[ '\"(])-[giom]($|[ '\",;)])");
   int files = 0;
@@ -325,7 +325,7 @@ TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
     const bool below = source.folder() != "apps" && layer_of(source.folder()) < layers.size();
     if (!is_code(source) ||
         !(below || source.path.starts_with("apps/images/") || source.path.starts_with("apps/checkpoint/") ||
-          source.path.starts_with("apps/report/") || source.path.starts_with("benchmarks/harness/")))
+          source.path.starts_with("apps/report/") || source.path.starts_with("apps/bench/")))
       continue;
     ++files;
     const auto [literals, comments, code] = halocline::text_of_source(source.text);

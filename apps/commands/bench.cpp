@@ -1,5 +1,6 @@
 // halocline bench
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -20,6 +21,40 @@ std::vector<std::string> words_of(const std::string& list) {
 
 std::string device_heading(const DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.platform, device.driver);
+}
+
+void add_bench_format(Settings& settings, BenchFormat& format) {
+  settings.add("json", format.json, "Print JSON");
+  settings.add("markdown", format.markdown, "Print Markdown tables").excludes("json");
+}
+
+std::string bench_table(const BenchTable& table, bool markdown, std::size_t left) {
+  std::string text;
+  if (markdown) {
+    for (const auto& row : table) {
+      text += fmt::format("| {} |\n", fmt::join(row, " | "));
+      if (&row != &table.front()) continue;
+      for (std::size_t n = 0; n < row.size(); ++n) text += "|---";
+      text += "|\n";
+    }
+    return text;
+  }
+  std::vector<std::size_t> widths(table.front().size(), 0);
+  for (const auto& row : table)
+    for (std::size_t n = 0; n < row.size(); ++n) widths[n] = std::max(widths[n], row[n].size());
+  for (const auto& row : table) {
+    for (std::size_t n = 0; n < row.size(); ++n)
+      text += (n > 0 ? "  " : "") +
+              (n < left ? fmt::format("{:<{}}", row[n], widths[n]) : fmt::format("{:>{}}", row[n], widths[n]));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string left_out_text(const std::vector<std::string>& left_out) {
+  std::string text;
+  for (const auto& each : left_out) text += fmt::format("left out: {}\n", each);
+  return text;
 }
 
 std::unique_ptr<Command> bench_command() {

@@ -1,4 +1,4 @@
-// The subcommands of `halocline bench`, and what they share.
+// The subcommands of `halocline bench`, and their common part.
 #pragma once
 
 #include <string>
@@ -13,6 +13,32 @@ std::unique_ptr<Command> bench_denoise_command();
 /// project, backproject, fdk and slices.
 std::vector<std::unique_ptr<Command>> bench_scans_commands();
 std::unique_ptr<Command> bench_scaling_command();
+
+struct BenchFormat {
+  bool json = false, markdown = false;
+};
+void add_bench_format(Settings& settings, BenchFormat& format);
+
+/// A heading and rows of as many cells.
+using BenchTable = std::vector<std::vector<std::string>>;
+/// In columns as wide as they need, of which the first `left` are aligned to the left, or in Markdown.
+std::string bench_table(const BenchTable& table, bool markdown, std::size_t left = 1);
+/// A line "left out: ..." each.
+std::string left_out_text(const std::vector<std::string>& left_out);
+
+/// Measures device by device and prints each result, or all of them as JSON, which the report has, too. result_of: the
+/// JSON and the text of a device's bench.
+template <class ResultOf>
+void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
+  auto& results = job.results();
+  results["benches"] = nlohmann::json::array();
+  for (const auto& device : job.devices()) {
+    const auto [json, text] = job.timed("bench", [&] { return result_of(device); });
+    results["benches"].push_back(json);
+    if (!format.json) job.print(text);
+  }
+  if (format.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 /// "a,b, c"; an empty word stays, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);

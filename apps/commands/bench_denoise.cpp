@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/jobs/setting_values.hpp"
+#include "apps/bench/denoise_bench.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
@@ -17,7 +17,7 @@ namespace {
 struct DenoiseBenchCommand {
   DenoiseBenchOptions options;
   std::string methods, forms;
-  bool json = false, markdown = false;
+  BenchFormat format;
 };
 
 nlohmann::json bench_json(const DenoiseBench& bench) {
@@ -54,54 +54,31 @@ std::string reached_text(const TimeToGap& time) {
   return time.reached <= time.target ? "" : fmt::format(" (only {:.1e})", time.reached);
 }
 
-std::string table(const DenoiseBench& bench) {
-  std::string text =
-      fmt::format("{}, copy {:.4g} GB/s\n", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth);
-  text += fmt::format("{:<7} {:<14} {:>20} {:>13} {:>10} {:>9} {:>16} {:>10}\n", "method", "form",
-                      "Gvoxel-iterations/s", "ms/iteration", "B/voxel", "GB/s", "share of copy", "Gflop/s");
+std::string text_of(const DenoiseBench& bench, bool markdown) {
+  const auto g = [](double value) { return fmt::format("{:.4g}", value); };
+  BenchTable rates{{"method", "form", "Gvoxel-iterations/s", "ms/iteration", "B/voxel", "GB/s", "share of copy",
+                    "flops/voxel", "Gflop/s"}};
   for (const auto& rate : bench.rates)
-    text += fmt::format("{:<7} {:<14} {:>20.4g} {:>13.4g} {:>10.3g} {:>9.4g} {:>14.3g} % {:>10.4g}\n", rate.form.method,
-                        form_name(rate.form), 1e-9 * rate.voxel_iterations, 1e3 * rate.voxels / rate.voxel_iterations,
-                        rate.cost.bytes, 1e-9 * rate.bandwidth(), 100 * rate.share_of_copy(),
-                        1e-9 * rate.voxel_iterations * rate.cost.flops);
-  if (!bench.times.empty())
-    text += fmt::format("{:<7} {:<14} {:>20} {:>13} {:>20} {:>17}\n", "method", "form", "to a gap of", "iterations",
-                        "s on the device", "s host to host");
+    rates.push_back({rate.form.method, form_name(rate.form), g(1e-9 * rate.voxel_iterations),
+                     g(1e3 * rate.voxels / rate.voxel_iterations), g(rate.cost.bytes), g(1e-9 * rate.bandwidth()),
+                     fmt::format("{:.3g} %", 100 * rate.share_of_copy()), g(rate.cost.flops),
+                     g(1e-9 * rate.voxel_iterations * rate.cost.flops)});
+  BenchTable times{{"method", "form", "to a gap of", "iterations", "s on the device", "s host to host"}};
   for (const auto& time : bench.times)
-    text += fmt::format("{:<7} {:<14} {:>20g} {:>13} {:>20.4g} {:>17.4g}{}\n", time.form.method, form_name(time.form),
-                        time.target, time.iterations, time.seconds_on_device, time.seconds_host_to_host,
-                        reached_text(time));
-  for (const auto& each : bench.plan.left_out) text += fmt::format("left out: {}\n", each);
-  return text;
-}
-
-std::string markdown(const DenoiseBench& bench) {
-  std::string text =
-      fmt::format("{}, copy {:.4g} GB/s\n\n", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth);
-  text +=
-      "| method | form | Gvoxel-iterations/s | bytes a voxel and iteration | GB/s | share of the copy | flops a voxel "
-      "and iteration | Gflop/s |\n|---|---|---|---|---|---|---|---|\n";
-  for (const auto& rate : bench.rates)
-    text += fmt::format("| {} | {} | {:.3g} | {:.3g} | {:.4g} | {:.2g} % | {:.3g} | {:.4g} |\n", rate.form.method,
-                        form_name(rate.form), 1e-9 * rate.voxel_iterations, rate.cost.bytes, 1e-9 * rate.bandwidth(),
-                        100 * rate.share_of_copy(), rate.cost.flops, 1e-9 * rate.voxel_iterations * rate.cost.flops);
-  if (bench.times.empty()) return text;
-  text +=
-      "\n| method | form | relative gap | iterations | s on the device | s host to host |\n|---|---|---|---|---|---|\n";
-  for (const auto& time : bench.times)
-    text += fmt::format("| {} | {} | {:g}{} | {} | {:.3g} | {:.3g} |\n", time.form.method, form_name(time.form),
-                        time.target, reached_text(time), time.iterations, time.seconds_on_device,
-                        time.seconds_host_to_host);
-  return text;
+    times.push_back({time.form.method, form_name(time.form), fmt::format("{:g}{}", time.target, reached_text(time)),
+                     std::to_string(time.iterations), g(time.seconds_on_device), g(time.seconds_host_to_host)});
+  const char* gap = markdown ? "\n" : "";
+  return fmt::format("{}, copy {:.4g} GB/s\n{}", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth,
+                     gap) +
+         bench_table(rates, markdown, 2) + (times.size() > 1 ? gap + bench_table(times, markdown, 2) : "") + gap +
+         left_out_text(bench.plan.left_out);
 }
 
 std::string plan_text(const DeviceInfo& device, const DenoiseBenchPlan& plan) {
   std::vector<std::string> forms;
   for (const auto& form : plan.forms) forms.push_back(form.method + " " + form_name(form));
-  std::string text = fmt::format("would measure on {}, up to {} of device memory: {}\n", heading(device, plan.size),
-                                 bytes_text(static_cast<double>(plan.bytes)), fmt::join(forms, ", "));
-  for (const auto& each : plan.left_out) text += fmt::format("left out: {}\n", each);
-  return text;
+  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", heading(device, plan.size),
+                     bytes_text(static_cast<double>(plan.bytes)), fmt::join(forms, ", "), left_out_text(plan.left_out));
 }
 
 void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
@@ -112,15 +89,10 @@ void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
     for (const auto& device : devices) job.print(plan_text(device.info(), plan_denoise_bench(device, command.options)));
     return;
   }
-  auto& results = job.results();
-  results["benches"] = nlohmann::json::array();
-  const auto options = job.run_options();
-  for (const auto& device : devices) {
-    const auto bench = job.timed("bench", [&] { return bench_denoise(device, command.options, options.progress); });
-    results["benches"].push_back(bench_json(bench));
-    if (!command.json) job.print(command.markdown ? markdown(bench) : table(bench));
-  }
-  if (command.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  run_benches(job, command.format, [&](const Device& device) {
+    const auto bench = bench_denoise(device, command.options, job.run_options().progress);
+    return std::pair(bench_json(bench), text_of(bench, command.format.markdown));
+  });
 }
 
 }  // namespace
@@ -150,8 +122,7 @@ std::unique_ptr<Command> bench_denoise_command() {
            "How long each form is measured, of which the best fifth counts; slow ones take one pass")
       .positive()
       .unit("S");
-  settings.add("json", command->json, "Print JSON");
-  settings.add("markdown", command->markdown, "Print Markdown tables").excludes("json");
+  add_bench_format(settings, command->format);
   sub->footer =
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. The share of the copy is set against a "
       "plain copy of volumes\nof the same size, measured beside each form; bytes and flops are those that the formulas "

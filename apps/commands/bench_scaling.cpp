@@ -1,6 +1,4 @@
 // halocline bench scaling
-#include "benchmarks/harness/bench_scaling.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <memory>
 
 #include "algorithms/jobs/setting_values.hpp"
+#include "apps/bench/scaling_bench.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
@@ -22,7 +21,8 @@ struct ScalingCommand {
   ScalingOptions options;
   std::string jobs;
   std::size_t out_of_core = 0;
-  bool weak = false, json = false, markdown = false;
+  bool weak = false;
+  BenchFormat format;
 };
 
 // The first device alone and with a budget, the first 2, 4, ... and all together; then the same with as many times the
@@ -92,34 +92,20 @@ nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const DeviceI
 }
 
 std::string table(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
-  const bool markdown = command.markdown;
-  std::string text;
-  const auto line = [&](const std::vector<std::string>& cells) {
-    if (markdown) {
-      text += fmt::format("| {} |\n", fmt::join(cells, " | "));
-      return;
-    }
-    constexpr int widths[] = {-12, -32, 8, 6, 16, 10, 12, 15, 13, 14};
-    std::string row;
-    for (std::size_t n = 0; n < cells.size(); ++n)
-      row += widths[n] < 0 ? fmt::format("{:<{}}", cells[n], -widths[n]) : fmt::format("{:>{}}", cells[n], widths[n]);
-    text += row + "\n";
-  };
-  line({"job", "devices", "used", "slabs", "s host to host", "predicted", "Gupdates/s", "efficiency, %", "iterations/s",
-        "efficiency, %"});
-  if (markdown) text += "|---|---|---|---|---|---|---|---|---|---|\n";
+  BenchTable rows{{"job", "devices", "used", "slabs", "s host to host", "predicted", "Gupdates/s", "efficiency, %",
+                   "iterations/s", "efficiency, %"}};
   const auto percent = [](double share) {
     return std::isnan(share) ? std::string("") : fmt::format("{:.1f}", 100 * share);
   };
   for (const auto& rate : rates) {
     const auto shares = shares_of(rate, rates, command.options.iterations);
-    line({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
-          fmt::format("{:.4g}", rate.seconds), fmt::format("{:.4g}", rate.predicted),
-          fmt::format("{:.4g}", 1e-9 * rate.rate()), percent(shares.host_to_host),
-          std::isnan(rate.iteration_seconds) ? "" : fmt::format("{:.4g}", 1 / rate.iteration_seconds),
-          percent(shares.iterations)});
+    rows.push_back({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
+                    fmt::format("{:.4g}", rate.seconds), fmt::format("{:.4g}", rate.predicted),
+                    fmt::format("{:.4g}", 1e-9 * rate.rate()), percent(shares.host_to_host),
+                    std::isnan(rate.iteration_seconds) ? "" : fmt::format("{:.4g}", 1 / rate.iteration_seconds),
+                    percent(shares.iterations)});
   }
-  return text;
+  return bench_table(rows, command.format.markdown, 2);
 }
 
 void run_bench_scaling(Job& job, ScalingCommand& command) {
@@ -139,7 +125,7 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
   const auto rates =
       job.timed("bench", [&] { return bench_scaling(teams, command.options, job.run_options().progress); });
   job.results() = scaling_json(rates, teams.front().devices.front().info(), command);
-  if (command.json)
+  if (command.format.json)
     job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     job.print(table(rates, command));
@@ -173,8 +159,7 @@ std::unique_ptr<Command> bench_scaling_command() {
   settings.add("runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
       .whole_from(1, 100)
       .unit("N");
-  settings.add("json", command->json, "Print JSON");
-  settings.add("markdown", command->markdown, "Print a Markdown table").excludes("json");
+  add_bench_format(settings, command->format);
   sub->footer =
       "From host memory that has been touched to host memory: the first of the devices alone, the first 2, 4, ... and "
       "all.\nEfficiency: updates a second and device, over those of the first alone; the second column is that of the "

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "algorithms/jobs/setting_values.hpp"
+#include "apps/bench/scan_bench.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "benchmarks/harness/bench_projection.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -20,7 +20,7 @@ namespace {
 struct ScanBenchCommand {
   ScanBenchOptions options;
   std::string modes;
-  bool json = false, markdown = false;
+  BenchFormat format;
 };
 
 std::size_t detector_rows(const ScanBenchPlan& plan) {
@@ -72,7 +72,7 @@ std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPl
                      views_text(plan.views), plan.size);
 }
 
-using Row = std::vector<std::string>;
+using Row = BenchTable::value_type;
 
 // The limit that counts: the one that is nearer.
 Row limit_cells(const ScanRate& rate) {
@@ -82,10 +82,9 @@ Row limit_cells(const ScanRate& rate) {
   return {fmt::format("{:.3g} %", 100 * rate.share_of_copy()), fmt::format("{:.4g} GB/s copy", 1e-9 * rate.copy_limit)};
 }
 
-// A heading and a row a mode.
-std::vector<Row> rows_of(ScanBench bench, const ScanBenchResult& result) {
+BenchTable table_of(ScanBench bench, const ScanBenchResult& result) {
   const auto g = [](double value) { return fmt::format("{:.4g}", value); };
-  std::vector<Row> rows;
+  BenchTable rows;
   if (bench == ScanBench::fdk)
     rows.push_back({"mode", "s host to host", "GUPS", "first to last command", "s kernels", "s up", "s down",
                     "over the larger of kernels and transfers", "RMSE/max"});
@@ -117,42 +116,19 @@ std::string notes(const ScanBenchResult& result) {
   if (result.coordinate_bound > 0)
     text += fmt::format("float32 coordinates: {:.2g} pixels off at most where looked at, {:.2g} anywhere\n",
                         result.coordinate_error, result.coordinate_bound);
-  for (const auto& each : result.plan.left_out) text += fmt::format("left out: {}\n", each);
-  return text;
+  return text + left_out_text(result.plan.left_out);
 }
 
-std::string table(ScanBench bench, const ScanBenchResult& result) {
-  const auto rows = rows_of(bench, result);
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows)
-    for (std::size_t n = 0; n < row.size(); ++n) widths[n] = std::max(widths[n], row[n].size());
-  std::string text = heading(bench, result.device, result.plan) + "\n";
-  for (const Row& row : rows) {
-    text += fmt::format("{:<{}}", row[0], widths[0]);
-    for (std::size_t n = 1; n < row.size(); ++n) text += fmt::format("  {:>{}}", row[n], widths[n]);
-    text += "\n";
-  }
-  return text + notes(result);
-}
-
-std::string markdown(ScanBench bench, const ScanBenchResult& result) {
-  const auto rows = rows_of(bench, result);
-  std::string text = heading(bench, result.device, result.plan) + "\n\n";
-  for (const Row& row : rows) {
-    text += fmt::format("| {} |\n", fmt::join(row, " | "));
-    if (&row == &rows.front()) {
-      for (std::size_t n = 0; n < row.size(); ++n) text += "|---";
-      text += "|\n";
-    }
-  }
-  return text + "\n" + notes(result);
+std::string text_of(ScanBench bench, const ScanBenchResult& result, bool markdown) {
+  const char* gap = markdown ? "\n" : "";
+  return heading(bench, result.device, result.plan) + "\n" + gap + bench_table(table_of(bench, result), markdown) +
+         gap + notes(result);
 }
 
 std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
-  std::string text = fmt::format("would measure on {}, up to {} of device memory: {}\n", heading(bench, device, plan),
-                                 bytes_text(static_cast<double>(plan.bytes)), fmt::join(plan.modes, ", "));
-  for (const auto& each : plan.left_out) text += fmt::format("left out: {}\n", each);
-  return text;
+  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", heading(bench, device, plan),
+                     bytes_text(static_cast<double>(plan.bytes)), fmt::join(plan.modes, ", "),
+                     left_out_text(plan.left_out));
 }
 
 void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
@@ -175,16 +151,10 @@ void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
       job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
     return;
   }
-  auto& results = job.results();
-  results["benches"] = nlohmann::json::array();
-  const auto options = job.run_options();
-  for (const auto& device : devices) {
-    const auto result =
-        job.timed("bench", [&] { return run_scan_bench(bench, device, command.options, options.progress); });
-    results["benches"].push_back(bench_json(bench, result));
-    if (!command.json) job.print(command.markdown ? markdown(bench, result) : table(bench, result));
-  }
-  if (command.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  run_benches(job, command.format, [&](const Device& device) {
+    const auto result = run_scan_bench(bench, device, command.options, job.run_options().progress);
+    return std::pair(bench_json(bench, result), text_of(bench, result, command.format.markdown));
+  });
 }
 
 const char* description(ScanBench bench) {
@@ -240,8 +210,7 @@ std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
            "How long each mode is measured, of which the best counts; slow ones take one run")
       .positive()
       .unit("S");
-  settings.add("json", command->json, "Print JSON");
-  settings.add("markdown", command->markdown, "Print Markdown tables").excludes("json");
+  add_bench_format(settings, command->format);
   sub->footer = fmt::format(
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. {}\nRMSE/max: of 256 places, to fp64, "
       "over "

@@ -10,7 +10,7 @@
 
 #include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/joseph_bricks.hpp"
-#include "benchmarks/harness/bench_projection.hpp"
+#include "apps/bench/scan_bench.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
 

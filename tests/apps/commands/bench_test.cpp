@@ -10,6 +10,7 @@
 #include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/calibration/denoise_phantom.hpp"
 #include "algorithms/denoisers/registry.hpp"
+#include "apps/bench/denoise_bench.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/support/command_runner.hpp"

@@ -39,14 +39,13 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-// Names between backticks in the literals of sources below apps/, and in the libraries apps/images and
-// apps/checkpoint.
+// Names between backticks in the literals of sources below apps/, and in apps/images, apps/checkpoint and apps/bench,
+// which know no command line.
 std::map<std::string, std::string> names_in_sources() {
   const fs::path root = HALOCLINE_SOURCE_DIR;
   static const std::regex quoted("`([^`]*)`");
   std::map<std::string, std::string> result;
-  for (const char* folder :
-       {"cl", "host", "scheduling", "algorithms", "apps/images", "apps/checkpoint", "benchmarks/harness"})
+  for (const char* folder : {"cl", "host", "scheduling", "algorithms", "apps/images", "apps/checkpoint", "apps/bench"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const auto extension = entry.path().extension();
       if (extension != ".cpp" && extension != ".hpp") continue;

@@ -1,4 +1,4 @@
-#include "benchmarks/harness/bench_scaling.hpp"
+#include "apps/bench/scaling_bench.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

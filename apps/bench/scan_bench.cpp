@@ -1,4 +1,4 @@
-#include "benchmarks/harness/bench_projection.hpp"
+#include "apps/bench/scan_bench.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,10 +28,10 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t places = 256;       // where results are compared with fp64
-constexpr std::size_t smallest_size = 8;  // that a missing `size` may come to
+constexpr std::size_t smallest_scan = 8;  // that a missing `size` may come to
 constexpr std::size_t most_size = 8192, most_views = 65536;
 
-const char* const names[] = {"project", "backproject", "fdk", "slices"};
+const char* const scan_names[] = {"project", "backproject", "fdk", "slices"};
 
 std::vector<ScanForm> all_forms(ScanBench bench) {
   if (bench == ScanBench::fdk) return {scan_form("exact"), scan_form("texture"), scan_form("half")};
@@ -362,7 +362,7 @@ class Runner {
 }  // namespace
 
 std::string scan_bench_name(ScanBench bench) {
-  return names[static_cast<int>(bench)];
+  return scan_names[static_cast<int>(bench)];
 }
 
 std::vector<std::string> scan_bench_modes(ScanBench bench) {
@@ -406,7 +406,7 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
         plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
       }
     }
-    if (all_fit || options.size || size <= smallest_size) break;
+    if (all_fit || options.size || size <= smallest_scan) break;
   }
   if (plan.modes.empty())
     throw PlanError(

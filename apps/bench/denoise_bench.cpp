@@ -1,0 +1,302 @@
+#include "apps/bench/denoise_bench.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "algorithms/calibration/denoise_loop.hpp"
+#include "algorithms/calibration/denoise_phantom.hpp"
+#include "algorithms/denoisers/frame_stack.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "scheduling/execution/program_run.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double phantom_noise = 0.1, phantom_lambda = 1.0 / 15;
+constexpr int most_iterations = 1000;        // to a gap
+constexpr int endless_iterations = 1 << 18;  // of a rate
+constexpr std::size_t smallest_edge = 8;     // that a missing `size` may come to
+const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
+constexpr std::size_t frame_count = 8;  // of pdu4d
+const std::vector<std::string> benched_methods{"pdu", "spdu", "tvgd", "pdu4d"};
+
+// In the order in which they are measured.
+std::vector<BenchForm> forms_of(const std::string& method) {
+  if (method == "tvgd") return descents;
+  if (method == "pdu4d") return {{method, {}}};
+  std::vector<BenchForm> forms{{method, {}}};
+  for (const int stages : {1, 2})
+    for (const int bits : {32, 16}) forms.push_back({method, {stages, bits}});
+  for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
+    forms.push_back({method, {}, false, false, schedule});
+  Regulariser huber, anisotropic, non_negative, guided;
+  huber.variation = Variation::huber;
+  huber.huber_delta = phantom_noise / 2;
+  anisotropic.variation = Variation::anisotropic;
+  non_negative.minimum = 0;
+  guided.guided = true;
+  guided.reference_eta = phantom_noise;
+  for (const auto& regulariser : {huber, anisotropic, non_negative, guided})
+    forms.push_back({method, {}, false, false, Schedule::standard, regulariser});
+  return forms;
+}
+
+// What is not plain is slower than what is, and not what most runs do.
+bool usual(const BenchForm& form) {
+  return form.plain() || form.descends() || form.method == "pdu4d";
+}
+
+// Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
+Grid grid_of(const BenchForm& form, std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  if (form.method != "pdu4d") return grid;
+  const std::size_t half = std::max<std::size_t>(1, n / 2);
+  grid.size = {half, half, half};
+  return stacked_grid(grid, frame_count);
+}
+
+MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
+  MethodParameters parameters;
+  parameters.size = grid_of(form, n).size;
+  parameters.iterations = iterations;
+  parameters.lambda = phantom_lambda;
+  parameters.gap = gap;
+  parameters.fused = form.fused;
+  parameters.step = 0.01 * phantom_noise;
+  parameters.epsilon = 0.05 * phantom_noise;
+  if (form.adaptive) parameters.adaptive_delta = 5 * phantom_noise;
+  parameters.statistical = form.statistical;
+  parameters.schedule = form.schedule;
+  parameters.regulariser = form.regulariser;
+  parameters.time = {1, form.method == "pdu4d" ? parameters.size[0] : 1};
+  return parameters;
+}
+
+Requirements requirements_of(const BenchForm& form, std::size_t n) {
+  return make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program().needs;
+}
+
+// Bytes on the device in one slab; nothing if it does not fit.
+std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
+  const auto plan = resident_plan(device, requirements_of(form, n));
+  return plan ? std::optional(plan->slabs[0].bytes) : std::nullopt;
+}
+
+std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
+  for (const auto& method : options.methods)
+    if (std::find(benched_methods.begin(), benched_methods.end(), method) == benched_methods.end())
+      throw InputError(fmt::format("`methods` is \"{}\"; the bench has: {}", method, fmt::join(benched_methods, ", ")));
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  const bool all = has(options.forms, "all");
+  std::vector<BenchForm> wanted;
+  std::vector<std::string> names;  // of the forms that the methods have
+  for (const auto& method : benched_methods) {
+    if (!options.methods.empty() && !has(options.methods, method)) continue;
+    std::vector<std::string> own;
+    bool chosen = false;
+    for (const auto& form : forms_of(method)) {
+      own.push_back(form_name(form));
+      if (!has(names, own.back())) names.push_back(own.back());
+      if (!all && !(options.forms.empty() ? usual(form) : has(options.forms, own.back()))) continue;
+      wanted.push_back(form);
+      chosen = true;
+    }
+    if (!chosen && !options.methods.empty())
+      throw InputError(fmt::format("`forms` {}: {} has none of them; it has {}, or leave it out of `methods`",
+                                   fmt::join(options.forms, ","), method, fmt::join(own, ", ")));
+  }
+  for (const auto& name : options.forms)
+    if (name != "all" && !has(names, name))
+      throw InputError(fmt::format("`forms` has \"{}\"; expected all or some of: {}", name, fmt::join(names, ", ")));
+  return wanted;
+}
+
+// The phantom with what the method takes besides it.
+struct Inputs {
+  std::size_t n;
+  Volume f, w, reference;
+  float largest_weight = 1;
+  std::map<std::string, const Volume*> named;
+
+  Inputs(const BenchForm& form, std::size_t edge) : n(edge) {
+    if (form.weighted()) {
+      w = ramp_weights(n);
+      largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
+      named["w"] = &w;
+    }
+    const Grid grid = grid_of(form, n);
+    if (form.method == "pdu4d") {
+      f = Volume(grid);
+      for (std::size_t k = 0; k < frame_count; ++k)
+        put_frame(f, k, denoise_phantom(grid.size[0], phantom_noise, k + 1));
+    } else {
+      f = denoise_phantom(n, phantom_noise, 1, form.weighted() ? &w : nullptr);
+    }
+    named["f"] = &f;
+    if (form.regulariser.guided) named["reference"] = &(reference = denoise_phantom(n, 0));
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  MethodParameters parameters(const BenchForm& form, int iterations, double gap) const {
+    MethodParameters result = parameters_for(form, n, iterations, gap);
+    result.largest_weight = largest_weight;
+    return result;
+  }
+};
+
+// To a gap: it solves its problem in this form alone. tvgd has no dual, and no gap.
+bool takes_own_time(const BenchForm& form) {
+  return !form.plain() && !form.descends();
+}
+
+// Duals of 16 bits end at a relative gap of some 1e-6, and are slow before.
+bool fine_enough(const FusedForm& form, double gap) {
+  return form.dual_bits == 32 || gap >= 1e-4;
+}
+
+double copy_beside(const Device& device, std::size_t n) {
+  return copy_bandwidth(device, n * n * n * sizeof(float));
+}
+
+// Voxel-iterations a second.
+double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
+  DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
+  const double best = best_seconds(
+      loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
+  return static_cast<double>(inputs.f.grid.count()) * loop.together() / best;
+}
+
+TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
+  constexpr int most_runs = 3;
+  const auto parameters = inputs.parameters(form, most_iterations, gap);
+  TimeToGap result{form, gap};
+  {
+    DenoiseLoop loop(device, form, parameters, inputs.named);
+    IterationRecord last;
+    const auto run = [&] {
+      check_interrupt();
+      return seconds_of(loop.slab(), [&] { last = loop.run(); });
+    };
+    loop.warm_up();
+    double spent = result.seconds_on_device = run();
+    for (int n = 1; n < most_runs && spent < seconds; ++n) {
+      const double now = run();
+      spent += now;
+      result.seconds_on_device = std::min(result.seconds_on_device, now);
+    }
+    result.reached = last.relative_gap;
+    result.iterations = last.iteration;
+  }
+  double spent = 0;
+  for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
+    const auto method = make_denoiser(form.method, parameters);
+    const auto ran = run_program(method->program(), inputs.named, inputs.f.grid, {device});
+    spent += ran.seconds;
+    result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
+  }
+  return result;
+}
+
+}  // namespace
+
+DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
+  const auto wanted = wanted_forms(options);
+  if (options.size && (*options.size < 1 || *options.size > most_bench_size))
+    throw InputError({.what = "`size`",
+                      .found = fmt::to_string(*options.size),
+                      .expected = fmt::format("1 to {} voxels along each edge", most_bench_size)});
+  DenoiseBenchPlan plan;
+  plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
+  const auto all_fit = [&] {
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.size).has_value(); });
+  };
+  while (!options.size && plan.size > smallest_edge && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
+  for (const auto& form : wanted) {
+    const std::string name = form.method + " " + form_name(form);
+    if (form.fused.stages > 0 && !has_fused_tile(device.info(), form.fused.stages, plan.size)) {
+      plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
+      continue;
+    }
+    const auto bytes = whole_bytes(device, form, plan.size);
+    if (!bytes) {
+      plan.left_out.push_back(fmt::format("{}: does not fit the device's memory as one slab", name));
+      continue;
+    }
+    plan.forms.push_back(form);
+    plan.bytes = std::max(plan.bytes, *bytes);
+  }
+  if (plan.forms.empty())
+    throw PlanError(
+        fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
+                    "smaller `size`, more `device_memory`, or other `forms`.",
+                    device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
+  return plan;
+}
+
+DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& options, const Progress& progress) {
+  DenoiseBench result;
+  result.device = device.info();
+  result.plan = plan_denoise_bench(device, options);
+  const std::size_t n = result.plan.size;
+  double done = 0, total = 0;
+  std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
+  for (const auto& form : result.plan.forms)
+    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  for (const auto& [key, forms] : by_inputs) {
+    const bool plain = std::any_of(forms.begin(), forms.end(), [](const BenchForm& form) { return form.plain(); });
+    const auto own = std::count_if(forms.begin(), forms.end(), takes_own_time);
+    total +=
+        static_cast<double>(forms.size() + (static_cast<std::size_t>(own) + (plain ? 1 : 0)) * options.gaps.size());
+  }
+  const auto tell = [&](const std::string& note) {
+    check_interrupt();
+    if (progress) progress({"bench", done++, total, note});
+  };
+  for (const auto& [key, forms] : by_inputs) {
+    const std::string& method = forms.front().method;
+    const Inputs inputs(forms.front(), n);
+    std::vector<FormRate> rates;
+    double copy = copy_beside(device, n);
+    for (const auto& form : forms) {
+      tell(method + " " + form_name(form));
+      FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
+      rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
+      // before and after: on a machine with other users neither alone would be what was there for the form
+      const double after = copy_beside(device, n);
+      rate.copy_bandwidth = std::max(copy, after);
+      copy = after;
+      result.copy_bandwidth = std::max(result.copy_bandwidth, rate.copy_bandwidth);
+      rates.push_back(rate);
+    }
+    result.rates.insert(result.rates.end(), rates.begin(), rates.end());
+    const auto time = [&](const BenchForm& form, double gap) {
+      tell(fmt::format("{} {} to a gap of {:g}", method, form_name(form), gap));
+      result.times.push_back(measure_time(device, form, inputs, gap, options.seconds));
+    };
+    for (const double gap : options.gaps) {
+      const FormRate* fastest = nullptr;
+      for (const auto& rate : rates)
+        if (rate.form.plain() && fine_enough(rate.form.fused, gap) &&
+            (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
+          fastest = &rate;
+      if (fastest != nullptr) time(fastest->form, gap);
+    }
+    for (const auto& form : forms)
+      for (const double gap : options.gaps)
+        if (takes_own_time(form)) time(form, gap);
+  }
+  return result;
+}
+
+}  // namespace halocline

@@ -1,0 +1,69 @@
+// Speed of the denoisers on a device: iterations a second in every form that it takes, and the time to a given gap.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/calibration/bench_form.hpp"
+#include "host/opencl/device.hpp"
+#include "scheduling/execution/progress.hpp"
+
+namespace halocline {
+
+struct DenoiseBenchOptions {
+  std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
+  std::vector<std::string> methods;  ///< of pdu, spdu, tvgd, pdu4d; empty: all
+  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
+  /// and 16 bits, and all of tvgd and pdu4d.
+  std::vector<std::string> forms;
+  std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
+  double seconds = 0.3;                        ///< of measuring a form; no less than one pass
+};
+
+struct DenoiseBenchPlan {
+  std::size_t size = 0;
+  std::vector<BenchForm> forms;
+  std::vector<std::string> left_out;  ///< forms that the device does not take, and why
+  std::size_t bytes = 0;              ///< device memory of the form that needs most
+};
+
+struct FormRate {
+  BenchForm form;
+  IterationCost cost;
+  double voxels = 0;            ///< of the volume: size^3, but of frames an even size's
+  double voxel_iterations = 0;  ///< a second, in the best of the runs
+  double copy_bandwidth = 0;    ///< bytes/s, measured beside it
+  double bandwidth() const { return voxel_iterations * cost.bytes; }
+  double share_of_copy() const { return bandwidth() / copy_bandwidth; }
+};
+
+struct TimeToGap {
+  BenchForm form;
+  double target = 0, reached = 0;
+  int iterations = 0;
+  double seconds_on_device = 0;     ///< from the volume on the device to the result there
+  double seconds_host_to_host = 0;  ///< from the volume in host memory to the result there
+};
+
+struct DenoiseBench {
+  DeviceInfo device;
+  DenoiseBenchPlan plan;
+  double copy_bandwidth = 0;  ///< bytes/s, the best of the run
+  std::vector<FormRate> rates;
+  std::vector<TimeToGap> times;
+};
+
+/// What bench_denoise() would run. Without a size it is made smaller until all forms lie in the device's memory as one
+/// slab; forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
+/// PlanError if nothing fits.
+DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);
+
+/// Measures every form on denoise_phantom() with noise 0.1 (spdu: with ramp_weights(); pdu4d: on eight frames of it
+/// with half the edge), and the time to each gap with lambda 1/15: for pdu and spdu in the form that was fastest among
+/// those whose duals are fine enough for it, and in those of other schedules and regularisers, and for pdu4d. Compiling
+/// is not counted, evaluations of the gap are. Throws Interrupted after Ctrl-C.
+DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& options, const Progress& progress = {});
+
+}  // namespace halocline
