@@ -13,9 +13,9 @@
 #include "algorithms/support/angles.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/drawing/geometry_drawing.hpp"
-#include "apps/drawing/preview.hpp"
-#include "apps/images/png.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
+#include "apps/options/file_names.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
@@ -25,7 +25,7 @@ namespace halocline {
 namespace {
 
 struct ShowCommand {
-  std::string geometry, projections, png;
+  std::string geometry, projections, svg;
   DetectorPixels detector;
   GridOptions grid;
   bool views = false;
@@ -173,8 +173,8 @@ std::string view_rows(const Geometry& geometry) {
 
 void run_show(Job& job, ShowCommand& command) {
   job.input("geometry", command.geometry);
-  if (!command.png.empty()) require_png("--png", command.png);
-  job.output("--png", command.png);
+  require_svg("--svg", command.svg);
+  job.output("--svg", command.svg);
   std::array<bool, 2> backwards{};
   if (!command.projections.empty()) {
     const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
@@ -219,11 +219,11 @@ void run_show(Job& job, ShowCommand& command) {
   }
   if (command.views) text += "\n" + view_rows(geometry);
   job.print(text);
-  if (command.png.empty()) return;
+  if (command.svg.empty()) return;
   if (job.dry_run())
-    return job.print(fmt::format("would write {}: the geometry seen along and across the axis", command.png));
-  write_png(draw_geometry(geometry, scan.detector, volume), command.png);
-  job.say(fmt::format("{}: the geometry seen along and across the axis", command.png));
+    return job.print(fmt::format("would write {}: the geometry seen along and across the axis", command.svg));
+  write_file_atomically(command.svg, [&](std::ostream& out) { out << draw_geometry(geometry, scan.detector, volume); });
+  job.say(fmt::format("{}: the geometry seen along and across the axis", command.svg));
 }
 
 }  // namespace
@@ -241,11 +241,12 @@ std::unique_ptr<Command> geometry_show_command() {
   add_detector_options(settings, command->detector);
   add_grid_options(settings, command->grid);
   settings.add("views", command->views, "Also list the nine parameters of every view");
-  settings.add("png", command->png, "Draw source, detector, field of view and volume there").writes(FileKind::picture);
+  settings.add("svg", command->svg, "Draw source, detector, field of view and volume there (.svg)")
+      .writes(FileKind::any);
   sub->footer =
       "Example:\n  halocline geometry show geometry.xml --detector 256,192 --pixel 1.2,1.2 --size 128,128,128 "
       "--spacing "
-      "1.5,1.5,1.5 --png geometry.png";
+      "1.5,1.5,1.5 --svg geometry.svg";
   sub->run = [command](Job& job) { run_show(job, *command); };
   return sub;
 }

@@ -9,9 +9,9 @@
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
 #include "apps/commands/visibility.hpp"
-#include "apps/drawing/preview.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
+#include "apps/options/file_names.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"
 #include "host/system/error.hpp"
@@ -45,7 +45,7 @@ void claim_files(Job& job, const ReconstructCommand& command) {
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
   job.output_image("--gap-map", command.gap_map);
-  if (!command.plot.empty()) require_png("--plot", command.plot);
+  require_svg("--plot", command.plot);
   job.output("--plot", command.plot);
 }
 

@@ -27,8 +27,8 @@ void add_end_options(Settings& settings, ReconstructCommand& command) {
   const std::string group = settings.find("time-limit")->group();
   settings
       .add("plot", command.plot,
-           "Also a picture (.png) of how the relative gap fell from pass to pass, or without a penalty the residual")
-      .writes(FileKind::picture)
+           "Also a drawing (.svg) of how the relative gap fell from pass to pass, or without a penalty the residual")
+      .writes(FileKind::any)
       .group(group);
   settings
       .add("checkpoint", command.checkpoint,

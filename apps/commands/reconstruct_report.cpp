@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include "algorithms/jobs/reconstruct_report.hpp"
-#include "apps/drawing/convergence_plot.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/report.hpp"
+#include "apps/report/curve_svg.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {
 
-GreyImage plot(const ReconstructCommand& command, const ReconstructionResult& result) {
-  std::vector<PlotPoint> points;
-  for (const ReconstructionRecord& record : result.history)
-    points.push_back({record.passes, command.penalised() ? record.relative_gap : record.residual / result.projections});
-  return convergence_plot(points, "PASSES", command.penalised() ? "RELATIVE GAP" : "RELATIVE RESIDUAL");
+Curve convergence_of(const ReconstructCommand& command, const ReconstructionResult& result) {
+  Curve curve{"", "passes", command.penalised() ? "relative gap" : "relative residual", {}, {}, false, true};
+  for (const ReconstructionRecord& record : result.history) {
+    curve.x.push_back(record.passes);
+    curve.y.push_back(command.penalised() ? record.relative_gap : record.residual / result.projections);
+  }
+  return curve;
 }
 
 }  // namespace
@@ -27,7 +30,9 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
   job.results().update(reconstruct_results(command, result, weighted));
   job.results()["grid"] = grid_json(grid);
   warn_of_result(command, result, weighted, work.stack.size[2]);
-  if (!command.plot.empty()) write_png(plot(command, result), command.plot);
+  if (!command.plot.empty())
+    write_file_atomically(command.plot,
+                          [&](std::ostream& out) { out << curve_svg_file(convergence_of(command, result)); });
   const double passes = passes_of(result);
   job.say(fmt::format("{}: {}, {:.4g} {} by {} ({}) of {}, {}{}", command.output, grid_summary(grid), passes,
                       passes == 1 ? "pass" : "passes", command.parameters.method,

@@ -29,6 +29,11 @@ std::array<std::string, 2> parse_pair(const std::string& option, const std::stri
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
+void require_svg(const std::string& option, const std::string& path) {
+  if (!path.empty() && std::filesystem::path(path).extension() != ".svg")
+    throw InputError(fmt::format("{} '{}': drawings are SVG files; give a name that ends with .svg", option, path));
+}
+
 std::string path_output(const std::string& output, double alpha) {
   const std::filesystem::path path(output);
   std::string extension = path.extension().string();

@@ -1,4 +1,4 @@
-// Names of files that stand for several.
+// Names of files: of several, and of drawings.
 #pragma once
 
 #include <array>
@@ -13,6 +13,9 @@ std::string numbered(const std::string& option, const std::string& pattern, std:
 
 /// "A.mha,B.mha" as two paths; InputError that names `option` if it is not that.
 std::array<std::string, 2> parse_pair(const std::string& option, const std::string& text);
+
+/// Throws InputError that names `option` unless `path` is empty or ends with .svg.
+void require_svg(const std::string& option, const std::string& path);
 
 /// "den.mha" and 40: "den_alpha40.mha".
 std::string path_output(const std::string& output, double alpha);

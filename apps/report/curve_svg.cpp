@@ -75,6 +75,16 @@ std::vector<Tick> ticks_of(const Axis& axis) {
   return ticks;
 }
 
+// The colours of report_page.css.
+constexpr const char* attributes_of_a_file =
+    R"( xmlns="http://www.w3.org/2000/svg" width="840" height="480" font-family="system-ui, sans-serif" font-size="13")";
+constexpr const char* style_of_a_file = R"(<style>
+text { fill: #1c2330; } .grid { stroke: #d8dde5; } .axis { stroke: #5d6878; fill: none; } .dot { fill: #0b66c3; }
+.curve { stroke: #0b66c3; stroke-width: 2; fill: none; stroke-linejoin: round; }
+</style>
+<rect width="560" height="320" fill="white"/>
+)";
+
 std::string axes_svg(const Curve& curve, const Axis& x, const Axis& y) {
   std::string svg;
   for (const Tick& tick : ticks_of(x)) {
@@ -96,9 +106,8 @@ std::string axes_svg(const Curve& curve, const Axis& x, const Axis& y) {
   return svg;
 }
 
-}  // namespace
-
-std::string curve_svg(const Curve& curve) {
+// An element with these attributes and this beginning.
+std::string element_of(const Curve& curve, const char* attributes, const char* beginning) {
   std::vector<double> xs, ys;
   const auto fits = [](double value, bool log) { return std::isfinite(value) && (!log || value > 0); };
   for (std::size_t n = 0; n < std::min(curve.x.size(), curve.y.size()); ++n)
@@ -107,8 +116,8 @@ std::string curve_svg(const Curve& curve) {
       ys.push_back(curve.y[n]);
     }
   const Axis x = axis_of(xs, curve.log_x, true), y = axis_of(ys, curve.log_y, false);
-  std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over {}\">\n", width, height,
-                                html_escaped(curve.y_title), html_escaped(curve.x_title));
+  std::string svg = fmt::format("<svg{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over {}\">\n{}", attributes,
+                                width, height, html_escaped(curve.y_title), html_escaped(curve.x_title), beginning);
   svg += axes_svg(curve, x, y);
   std::string line, dots;
   constexpr std::size_t most_dots = 100;
@@ -126,6 +135,16 @@ std::string curve_svg(const Curve& curve) {
   else
     svg += fmt::format("<path class=\"curve\" d=\"{}\"/>\n{}", line, dots);
   return svg + "</svg>\n";
+}
+
+}  // namespace
+
+std::string curve_svg(const Curve& curve) {
+  return element_of(curve, "", "");
+}
+
+std::string curve_svg_file(const Curve& curve) {
+  return element_of(curve, attributes_of_a_file, style_of_a_file);
 }
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Curves as SVG that a page holds.
+// Curves as SVG, for a page or a file.
 #pragma once
 
 #include <string>
@@ -16,5 +16,8 @@ struct Curve {
 /// An <svg> element with axes, labels and the curve, in the colours of the text around it. Points that are not finite,
 /// or not above 0 on a logarithmic axis, are left out; without any, the picture says so.
 std::string curve_svg(const Curve& curve);
+
+/// The same as an SVG file, on white.
+std::string curve_svg_file(const Curve& curve);
 
 }  // namespace halocline

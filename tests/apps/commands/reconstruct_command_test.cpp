@@ -314,15 +314,15 @@ TEST_F(ReconstructCommand, NansInAVolumeToBeginWithAreRefused) {
 }
 
 TEST_F(ReconstructCommand, PicturesHaveTheNameOfTheirFormat) {
-  const std::string plot = folder / "gap.txt";
+  const std::string plot = folder / "gap.png";
   const Ran ran = reconstruct(x, {"--lambda", "3", "--iterations", "1", "--plot", plot});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("--plot"), HasSubstr("gap.txt"), HasSubstr("ends with .png")));
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("--plot"), HasSubstr("gap.png"), HasSubstr("ends with .svg")));
   EXPECT_FALSE(std::filesystem::exists(plot));
   EXPECT_FALSE(std::filesystem::exists(x));
-  const Ran shown = run({"geometry", "show", g, "--png", plot});
+  const Ran shown = run({"geometry", "show", g, "--svg", plot});
   EXPECT_EQ(shown.code, 2);
-  EXPECT_THAT(shown.err, HasSubstr("ends with .png"));
+  EXPECT_THAT(shown.err, HasSubstr("ends with .svg"));
   EXPECT_FALSE(std::filesystem::exists(plot));
 }
 

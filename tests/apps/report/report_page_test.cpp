@@ -247,6 +247,7 @@ TEST(Curve, HasAxesAndLeavesOutWhatCannotBeShown) {
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, HasSubstr("d=\"M84.0 30.0L"));  // the first value is at the top of the axis
   EXPECT_THAT(curve_svg({"c", "x", "y", {}, {}}), HasSubstr("no values"));
+  EXPECT_THAT(curve_svg_file({"c", "x", "y", {1}, {1}}), AllOf(HasSubstr("<svg xmlns="), HasSubstr("<style>")));
 }
 
 TEST(Curve, AxesMayBothBeLogarithmic) {
