@@ -7,12 +7,12 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/checks/visibility.hpp"
 #include "algorithms/jobs/project_settings.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "apps/commands/visibility.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/images/memory_files.hpp"
 #include "apps/job/job.hpp"
@@ -76,16 +76,16 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const double result_bytes = grid_bytes(grid), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(stack);
   job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
-  const auto image = job.create(command.output, grid, {});
+  const auto image = job.images().create(command.output, grid, {});
   RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
   options.planned = plan;
-  const auto projections = job.take(command.input, &stack);
+  const auto projections = job.images().take(command.input, &stack);
   const RunResult result = job.timed("backproject", [&] {
     return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)
                   : backproject_into(*projections, geometry, *image, rays.projector, job.devices(), options);
   });
-  job.commit(*image);
+  job.images().commit(*image);
   job.page().show({"back-projection", "", false, grid}, command.output);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);

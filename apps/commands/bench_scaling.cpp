@@ -113,7 +113,7 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
   const auto teams = teams_of(job, command);
   std::size_t times = 1;
   for (const auto& team : teams) times = std::max(times, team.times);
-  job.require_host_memory(scaling_bytes(command.options, times), smaller_size);
+  job.host().require(scaling_bytes(command.options, times), smaller_size);
   if (job.dry_run()) {
     std::vector<std::string> names;
     for (const auto& team : teams) names.push_back(team.name);

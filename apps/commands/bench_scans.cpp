@@ -144,7 +144,7 @@ void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
                           (bench == ScanBench::slices ? 3
                            : plan.slices > 0          ? static_cast<double>(plan.slices)
                                                       : n);
-    job.require_host_memory(sizeof(float) * (n * rows * static_cast<double>(plan.views) + result), smaller_size);
+    job.host().require(sizeof(float) * (n * rows * static_cast<double>(plan.views) + result), smaller_size);
   }
   if (job.dry_run()) {
     for (const auto& device : devices)

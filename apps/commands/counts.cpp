@@ -27,13 +27,13 @@ void run_counts(Job& job, const CountsCommand& command) {
   const double fields = check_counts_arguments(job, command.arguments, info, command.input);
   job.output_image("-o", command.output);
   const std::string what = fmt::format("line integrals of {}", views_text(info.grid.size[2]));
-  job.require_host_memory(grid_bytes(stack) + fields);
+  job.host().require(grid_bytes(stack) + fields);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
-  Volume counts = job.read_rays(command.input);
+  Volume counts = job.images().read_rays(command.input);
   counts.grid = stack;
   const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
   job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });
-  job.write(counts, command.output, info.notes);
+  job.images().write(counts, command.output, info.notes);
   job.page().show({"line integrals", "", true, stack}, command.output);
   job.page().show({"counts", "counts", true, stack}, command.input);
   job.say(fmt::format("{}: {}; {}", command.output, what, counts_summary(calibration)));

@@ -60,8 +60,8 @@ class DenoiseRun {
 
   // From file to file, piece by piece.
   DenoiseResult stream() {
-    const auto volume = job_.open(command_.input);
-    const auto weights = command_.weights.empty() ? nullptr : job_.open(command_.weights);
+    const auto volume = job_.images().open(command_.input);
+    const auto weights = command_.weights.empty() ? nullptr : job_.images().open(command_.weights);
     outputs_.scale_to(*volume);
     VolumeSink& to = outputs_.begin_stream();
     check_room();

@@ -7,7 +7,7 @@
 namespace halocline {
 
 Volume DenoiseInputs::read(Job& job, const std::string& path) const {
-  return path.empty() ? Volume() : widened ? job.read(path, *widened) : job.read(path);
+  return path.empty() ? Volume() : widened ? job.images().read(path, *widened) : job.images().read(path);
 }
 
 DenoiseInputs look_at_inputs(Job& job, DenoiseCommand& command) {

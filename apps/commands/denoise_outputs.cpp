@@ -71,7 +71,7 @@ void DenoiseOutputs::scale_to(const VolumeSource& input) {
 }
 
 VolumeSink& DenoiseOutputs::begin_stream() {
-  stream_ = job_.create(command_.output, inputs_.grid, storage_);
+  stream_ = job_.images().create(command_.output, inputs_.grid, storage_);
   return *stream_;
 }
 
@@ -88,7 +88,7 @@ void DenoiseOutputs::reserve() {
 void DenoiseOutputs::write_image(const Volume& in_memory, const std::string& path) {
   const auto& region = inputs_.region;
   const Volume part = region ? cut_out(in_memory, region->within(*inputs_.widened)) : Volume();
-  changed_ += job_.write(region ? part : in_memory, images_.at(path));
+  changed_ += job_.images().write(region ? part : in_memory, images_.at(path));
 }
 
 void DenoiseOutputs::write_stage(int stage, const Volume& result) {
@@ -100,7 +100,7 @@ void DenoiseOutputs::write_stage(int stage, const Volume& result) {
 
 void DenoiseOutputs::write(const Volume& in_memory, const DenoiseResult& result) {
   if (stream_) {
-    job_.commit(*stream_);
+    job_.images().commit(*stream_);
     changed_ = stream_->changed();
   } else if (command_.frames.several()) {
     changed_ = write_frames(job_, in_memory, frames_, inputs_.frame);

@@ -103,7 +103,7 @@ std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) co
 DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const Plan& plan, DistributedArray& volume,
                                      DistributedArray* variance, VolumeSink& output, const std::string& name) {
   const std::string& guide = denoise.reference;
-  const Volume reference = guide.empty() ? Volume() : job.read(guide);
+  const Volume reference = guide.empty() ? Volume() : job.images().read(guide);
   RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
   options.planned = plan;
   DenoiseResult result;

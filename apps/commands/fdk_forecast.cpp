@@ -26,7 +26,7 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
   // What is read only once need not lie in host memory; nor can what is too large for it.
   streamed_ = work.chosen.whole && !command.counts && first.halves.empty() &&
               ((attenuation_.resident && !variance_) || is_on_device(command.input) ||
-               4 * work.stack.count() > job.host_memory() / 2);
+               4 * work.stack.count() > job.host().limit() / 2);
 }
 
 std::optional<Plan> FdkPlans::plan_of(const std::string& run) const {

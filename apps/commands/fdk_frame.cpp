@@ -30,7 +30,7 @@ class Output {
  public:
   Output(Job& job, const FdkCommand& command, const Grid& grid, const std::string& path, const ImageStorage& storage,
          bool variance)
-      : image_(job.create(path, grid, storage)), in_unit_(*image_, command, variance) {}
+      : image_(job.images().create(path, grid, storage)), in_unit_(*image_, command, variance) {}
   VolumeSink& sink() { return in_unit_.sink(); }
   ImageSink& image() { return *image_; }
 
@@ -44,7 +44,7 @@ void write_array(Job& job, const DistributedArray& array, ImageSink& image) {
     image.begin();
     copy_voxels(array, image);
   });
-  job.commit(image);
+  job.images().commit(image);
 }
 
 class FrameRun {
@@ -82,9 +82,9 @@ class FrameRun {
     if (variance) reconstruct(frame_.geometry, noise_, input_, variance->sink(), "variance");
     for (std::size_t half = 0; half < halves.size(); ++half) reconstruct_half(half, halves[half].sink());
     input_.release();
-    job_.commit(volume.image());
-    if (variance) job_.commit(variance->image());
-    for (Output& half : halves) job_.commit(half.image());
+    job_.images().commit(volume.image());
+    if (variance) job_.images().commit(variance->image());
+    for (Output& half : halves) job_.images().commit(half.image());
     show("FDK" + suffix_, command_.unit(), frame_.output);
     show("variance" + suffix_, std::string(command_.unit()) + "^2", frame_.variance_output);
     for (std::size_t half = 0; half < halves.size(); ++half)
@@ -95,9 +95,9 @@ class FrameRun {
 
   // --denoise: the same, through volumes that stay on the devices where they fit.
   std::size_t denoise(const DenoisedPlan& plan) {
-    const auto image = job_.create(frame_.output, work_.grid, work_.storage);
+    const auto image = job_.images().create(frame_.output, work_.grid, work_.storage);
     const auto created = [&](const std::string& path) {
-      return path.empty() ? nullptr : job_.create(path, work_.grid, ImageStorage{});
+      return path.empty() ? nullptr : job_.images().create(path, work_.grid, ImageStorage{});
     };
     const auto undenoised = created(frame_.undenoised_output), variances = created(frame_.variance_output);
     const auto volume = plan.make("volume");
@@ -118,13 +118,13 @@ class FrameRun {
     } else if (variances) {
       InOutputUnit in_unit(*variances, command_, true);
       reconstruct(frame_.geometry, noise_, input_, in_unit.sink(), "variance");
-      job_.commit(*variances);
+      job_.images().commit(*variances);
     }
     input_.release();
     if (undenoised) write_array(job_, *volume, *undenoised);
     const DenoiseResult result = denoise_reconstruction(job_, command_.denoise, plan.denoise(), *volume, variance.get(),
                                                         *image, "denoise" + suffix_);
-    job_.commit(*image);
+    job_.images().commit(*image);
     job_.page().show({"FDK" + suffix_, command_.unit(), false, work_.grid}, *volume);
     show("denoised" + suffix_, command_.unit(), frame_.output);
     show("variance" + suffix_, std::string(command_.unit()) + "^2", frame_.variance_output);

@@ -23,8 +23,8 @@ void FdkInput::release() {
 FdkProjections::FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed)
     : job_(job), command_(command), work_(work), streamed_(streamed) {
   if (work.chosen.whole) return;
-  scan_ =
-      command.counts ? job.open_rays(command.input) : open_line_integrals(job, command.counts_arguments, command.input);
+  scan_ = command.counts ? job.images().open_rays(command.input)
+                         : open_line_integrals(job, command.counts_arguments, command.input);
   if (command.counts) scan_calibration_ = calibrate(job, command.counts_arguments, *scan_, work.input, command.input);
 }
 

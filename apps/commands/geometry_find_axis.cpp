@@ -270,7 +270,7 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
   search.range = command.range ? *command.range * pixel_of_file : 0.05 * static_cast<double>(stack.size[0]) * pixel;
   AxisReport report(job, task.chosen.file, pixel, task.geometry);
   const double work = search_bytes(job, command, stack, task.geometry);
-  job.require_host_memory(grid_bytes(stack) + task.fields, {}, work);
+  job.host().require(grid_bytes(stack) + task.fields, {}, work);
   if (job.dry_run())
     return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
                                  report.column(-search.range), report.column(search.range)));

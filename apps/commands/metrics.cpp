@@ -142,8 +142,8 @@ void run_metrics(Job& job, const MetricsCommand& command) {
   for (const auto& box : numbers) boxes.push_back(make_box(box, grid, "--roi"));
   // Of boxes alone nothing else is read.
   const bool boxes_alone = !boxes.empty() && command.reference.empty();
-  job.require_host_memory(boxes_alone ? box_bytes(boxes) + (is_read_in_pieces(command.input) ? 0 : grid_bytes(grid))
-                                      : grid_bytes(grid) * (command.reference.empty() ? 1 : 2));
+  job.host().require(boxes_alone ? box_bytes(boxes) + (is_read_in_pieces(command.input) ? 0 : grid_bytes(grid))
+                                 : grid_bytes(grid) * (command.reference.empty() ? 1 : 2));
   if (job.dry_run())
     return job.print(fmt::format("would measure {} ({}), {} boxes{}", command.input, grid_summary(grid), boxes.size(),
                                  command.reference.empty() ? "" : ", against " + command.reference));
@@ -151,12 +151,12 @@ void run_metrics(Job& job, const MetricsCommand& command) {
   results["path"] = command.input;
   std::string text = fmt::format("{}: {}\n", command.input, grid_summary(grid));
   if (boxes_alone) {
-    text += measure_boxes(*job.open(command.input), {}, boxes, results);
+    text += measure_boxes(*job.images().open(command.input), {}, boxes, results);
   } else {
-    const Volume volume = job.read(command.input);
+    const Volume volume = job.images().read(command.input);
     const auto whole = box_statistics(volume, {{0, 0, 0}, grid.size});
     text += measure_boxes(MemorySource(volume), whole, boxes, results);
-    if (!command.reference.empty()) text += compare(volume, job.read(command.reference), command, results);
+    if (!command.reference.empty()) text += compare(volume, job.images().read(command.reference), command, results);
   }
   job.print(command.json ? results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : text);
 }

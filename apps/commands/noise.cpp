@@ -28,13 +28,13 @@ void run_noise(Job& job, const NoiseCommand& command) {
   job.output_image("-o", command.output);
   const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}",
                                        command.photons, command.electronic, command.seed);
-  job.require_host_memory(grid_bytes(grid));
+  job.host().require(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {} with {}", command.output, command.input, what));
-  Volume projections = job.read(command.input);
+  Volume projections = job.images().read(command.input);
   projections.grid = grid;
   const auto report =
       job.timed("noise", [&] { return add_noise(projections, command.photons, command.electronic, command.seed); });
-  job.write(projections, command.output, info.notes);
+  job.images().write(projections, command.output, info.notes);
   job.page().show({"without noise", "", true, grid}, command.input);
   job.page().show({"with noise", "", true, grid}, command.output);
   if (2 * report.nonpositive > report.pixels)

@@ -37,15 +37,15 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
   const Grid& grid = info.grid;
   job.output_image("-o", command.output);
   const std::string source = command.halves.empty() ? files[0] : files[0] + " and " + files[1];
-  job.require_host_memory(grid_bytes(grid) * (command.halves.empty() ? 2 : 3));
+  job.host().require(grid_bytes(grid) * (command.halves.empty() ? 2 : 3));
   if (job.dry_run()) return job.print(fmt::format("would write {}: noise variance of {}", command.output, source));
 
-  const Volume first = job.read(files[0]);
-  const Volume second = files[1].empty() ? Volume() : job.read(files[1]);
+  const Volume first = job.images().read(files[0]);
+  const Volume second = files[1].empty() ? Volume() : job.images().read(files[1]);
   const NoiseMap map = job.timed("noise map", [&] {
     return files[1].empty() ? noise_map(first) : noise_map(first, second, "'" + files[0] + "'", "'" + files[1] + "'");
   });
-  job.write(map.variance, command.output, info.notes);
+  job.images().write(map.variance, command.output, info.notes);
   for (const auto& file : files) job.page().show({file, ""}, file);
   job.page().show({"noise variance", "squared grey values"}, command.output);
   const bool reliable = !files[1].empty();

@@ -39,11 +39,11 @@ void run_phantom(Job& job, const PhantomCommand& command) {
       {"type", command.type}, {"phantom_size_mm", width}, {"mu_per_mm", command.mu}, {"grid", grid_json(grid)}};
   const std::string what = fmt::format("{} phantom {:.6g} mm wide, mu {:.6g} per mm, {}", command.type, width,
                                        command.mu, grid_summary(grid));
-  job.require_host_memory(grid_bytes(grid));
+  job.host().require(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   const Volume volume =
       job.timed("phantom", [&] { return voxelise(type, grid, width, command.mu, command.supersampling); });
-  job.write(volume, command.output);
+  job.images().write(volume, command.output);
   job.page().show({command.type, "1/mm"}, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
 }

@@ -46,12 +46,12 @@ void run_preview(Job& job, PreviewCommand& command) {
   }
   require_png("-o", command.output);
   job.output("-o", command.output);
-  job.require_host_memory(bytes);
+  job.host().require(bytes);
   const std::string what = fmt::format("{}", fmt::join(shown, ", "));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   std::vector<GreyImage> images;
   for (const auto& input : command.inputs) {
-    const auto volume = job.open(input);
+    const auto volume = job.images().open(input);
     job.timed("preview", [&] {
       if (command.inputs.size() > 1) options.window = preview_window(*volume, options);  // the first one's for all
       images.push_back(render_preview(*volume, options));

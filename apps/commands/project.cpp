@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/checks/visibility.hpp"
 #include "algorithms/jobs/project_settings.hpp"
 #include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "apps/commands/visibility.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/images/memory_files.hpp"
 #include "apps/job/job.hpp"
@@ -64,7 +64,7 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}; computed on the host", command.output, what));
   ReservedImage image(command.output, stack);
   const Volume projections = job.timed("project", [&] { return project_analytic(primitives, geometry, stack); });
-  job.write(projections, image);
+  job.images().write(projections, image);
   job.page().show({"projections", "", true, stack}, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
 }
@@ -85,14 +85,14 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const double result_bytes = grid_bytes(stack), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(grid);
   job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
-  const auto image = job.create(command.output, stack, {});
+  const auto image = job.images().create(command.output, stack, {});
   const double rays = static_cast<double>(stack.count());
-  const auto volume = job.take(command.input);
+  const auto volume = job.images().take(command.input);
   RunOptions options = job.run_options({0, rays, "rays"});
   options.planned = plan;
   const RunResult result =
       job.timed("project", [&] { return project_into(*volume, geometry, *image, parameters, job.devices(), options); });
-  job.commit(*image);
+  job.images().commit(*image);
   job.page().show({"projections", "", true, stack}, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);

@@ -108,10 +108,10 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
   const Grid wanted = cut_out(work.grid, work.wanted);
-  const auto image = job.create(command.output, wanted, {});
+  const auto image = job.images().create(command.output, wanted, {});
   CutoutSink output(work.grid, work.wanted, *image);
   std::unique_ptr<ImageSink> map;
-  if (!command.gap_map.empty()) map = job.create(command.gap_map, wanted, {});
+  if (!command.gap_map.empty()) map = job.images().create(command.gap_map, wanted, {});
   std::optional<CutoutSink> map_output;
   if (map) map_output.emplace(work.grid, work.wanted, *map);
   const bool whole = wanted.size == work.grid.size;
@@ -132,8 +132,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
     });
   });
   require_an_iteration(result.run);
-  job.commit(*image);
-  if (map) job.commit(*map);
+  job.images().commit(*image);
+  if (map) job.images().commit(*map);
   job.page().show({command.parameters.method, "1/mm", false, wanted}, command.output);
   job.page().show({"part of the gap", "of the gap", false, wanted}, command.gap_map);
   report_reconstruction(job, command, work, result);

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "algorithms/checks/suspicious_projections.hpp"
+#include "algorithms/checks/visibility.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
-#include "apps/commands/visibility.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/file_names.hpp"
@@ -96,9 +96,9 @@ void pad(ReconstructWork& work, double mm) {
 Volume chosen_weights(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
   Volume weights;
   if (work.chosen.whole) {
-    weights = job.read(command.weights);
+    weights = job.images().read(command.weights);
   } else {
-    weights = take_part(*job.open(command.weights), work.chosen.frames.front());
+    weights = take_part(*job.images().open(command.weights), work.chosen.frames.front());
     const auto pixels = static_cast<float>(work.chosen.pixels());
     for (float& weight : weights.voxels) weight *= pixels;
   }
@@ -185,9 +185,9 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   if (start == "fdk")
     start_ = fdk_start(job, work, projections_, command.parameters);
   else if (command.starts_from_image())
-    start_ = job.read(start);
+    start_ = job.images().read(start);
   near_minimum_ = command.starts_from_image();
-  if (!command.reference.empty()) reference_ = job.read(command.reference);
+  if (!command.reference.empty()) reference_ = job.images().read(command.reference);
   projections_source_.emplace(projections_);
   if (weights_) weights_source_.emplace(*weights_);
   if (start_) start_source_.emplace(*start_);

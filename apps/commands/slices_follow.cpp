@@ -208,7 +208,7 @@ void check_without_projections(const Job& job, const SlicesCommand& command, con
   detector.size = {SIZE_MAX, SIZE_MAX, window};
   if (!command.counts) return check_ring_width(arguments.options.ring_width, detector, in_quotes(command.input));
   for (const auto& [option, path] : field_files(arguments)) {
-    job.check_beside_growing(option, path);
+    job.claims().check_beside_growing(option, path);
     const Grid grid = read_image_info(path).grid;
     std::copy_n(grid.size.begin(), 2, detector.size.begin());
   }
@@ -272,7 +272,7 @@ void keep_windows(Job& job, const SlicesCommand& command, SlicesWork& work, std:
 void write_newest(Job& job, const SlicesWork& work, const std::vector<SliceWindows>& windows) {
   for (std::size_t n = 0; n < windows.size(); ++n)
     for (std::size_t slice = 0; slice < work.slices.size(); ++slice)
-      job.write(windows[n].newest()[slice], work.quantities[n].outputs[slice]);
+      job.images().write(windows[n].newest()[slice], work.quantities[n].outputs[slice]);
 }
 
 void run_windows(Job& job, const SlicesCommand& command, SlicesWork& work, GrowingProjections& projections,

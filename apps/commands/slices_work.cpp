@@ -209,7 +209,7 @@ void write_windows(Job& job, const SlicesCommand& command, const SlicesWork& wor
   const bool variance = quantity.parameters.variance.has_value();
   const std::size_t done = stacks.front().grid.size[2];
   for (std::size_t n = 0; n < stacks.size(); ++n) {
-    job.write(stacks[n], quantity.outputs[n]);
+    job.images().write(stacks[n], quantity.outputs[n]);
     job.page().show({work.names[n] + (variance ? ", variance" : ""), quantity.unit}, quantity.outputs[n]);
     job.results()["slices"].push_back({{"plane", work.names[n]},
                                        {"file", quantity.outputs[n]},

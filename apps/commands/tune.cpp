@@ -75,7 +75,7 @@ void run(Job& job, const TuneCommand& command) {
       job.say(fmt::format("{}: what was measured is forgotten", device.info().name));
       continue;
     }
-    job.require_host_memory(tune_host_bytes(device.info(), command.options), smaller_size);
+    job.host().require(tune_host_bytes(device.info(), command.options), smaller_size);
     const TuneResult result = tune(device, command.options, job.run_options().progress);
     if (result.items.empty() && !result.left_out.empty()) {
       unfit.push_back(fmt::format("{}", fmt::join(result.left_out, "\n")));

@@ -80,7 +80,7 @@ void run_view(Job& job, const ViewCommand& command) {
     for (std::size_t axis = 0; axis < 3; ++axis) binned.size[axis] = (grid.size[axis] - 1) / factors[axis] + 1;
     bytes += grid_bytes(binned);
   }
-  job.require_host_memory(pieces + bytes);
+  job.host().require(pieces + bytes);
   if (!command.output.empty()) {
     require_html("-o", command.output);
     job.output("-o", command.output);
@@ -96,7 +96,7 @@ void run_view(Job& job, const ViewCommand& command) {
   page.title = fmt::format("{}", fmt::join(names, ", "));
   page.subtitle = "halocline view";
   for (std::size_t n = 0; n < names.size(); ++n) {
-    const auto volume = job.open(command.inputs[n]);
+    const auto volume = job.images().open(command.inputs[n]);
     page.volumes.push_back(job.timed("bin", [&] { return page_volume(names[n], "", *volume, options); }));
     page.volumes.back().projections = command.projections;
     page.sections.push_back(facts_of(names[n], command.inputs[n], infos[n]));

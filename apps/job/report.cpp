@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "scheduling/execution/rate_validation.hpp"
 
 namespace halocline {
 namespace {
@@ -57,6 +60,23 @@ nlohmann::json device_json(const DeviceInfo& info) {
           {"images", info.images},
           {"fp64", info.fp64},
           {"unified_memory", info.unified_memory}};
+}
+
+nlohmann::json run_json(const RunResult& result) {
+  const Plan done = plan_of_completed_work(result);
+  std::size_t largest_slab = 0;
+  for (const auto& slab : result.plan.slabs) largest_slab = std::max(largest_slab, slab.bytes);
+  nlohmann::json run{
+      {"plan", result.plan.json()},
+      {"iterations", result.iterations},
+      {"seconds", result.seconds},
+      {"peak_bytes", result.peak_bytes},
+      {"bus_bytes", result.bus_bytes},
+      {"predicted", {{"seconds", done.seconds}, {"device_peak_bytes", largest_slab}, {"bus_bytes", done.bus_bytes}}},
+      {"actual",
+       {{"seconds", result.seconds}, {"device_peak_bytes", result.peak_bytes}, {"bus_bytes", result.bus_bytes}}}};
+  if (!result.taken_by.empty()) run["slabs_taken_by"] = result.taken_by;
+  return run;
 }
 
 std::string plan_summary(const Plan& plan) {

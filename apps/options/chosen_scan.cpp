@@ -16,12 +16,12 @@ ChosenScan read_chosen(Job& job, const ChosenProjections& chosen, const ImageInf
     const auto file = open_line_integrals(job, arguments, path, &scan.replaced);
     scan.projections = job.timed("read", [&] { return take_part(*file, chosen.frames.front()); });
   } else if (chosen.whole) {
-    scan.projections = job.read_rays(path);
+    scan.projections = job.images().read_rays(path);
     scan.calibration = calibrate(job, arguments, MemorySource(scan.projections), info, path);
     std::swap(scan.replaced, scan.calibration.replaced);
     scan.replaced.put(0, scan.projections.voxels.size(), scan.projections.voxels.data());
   } else {
-    const auto file = job.open_rays(path);
+    const auto file = job.images().open_rays(path);
     CountsCalibration whole = calibrate(job, arguments, *file, info, path);
     scan.calibration = part_calibration(whole, chosen.frames.front());
     scan.projections = job.timed("read", [&] { return take_counts(*file, chosen.frames.front(), whole); });

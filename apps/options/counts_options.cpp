@@ -78,10 +78,10 @@ std::vector<std::pair<const char*, std::string>> field_files(const CountsArgumen
 }
 
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path) {
-  if (info.component != "uint16" || !info.scaling.identity()) return to_typed(job.read_rays(path));
+  if (info.component != "uint16" || !info.scaling.identity()) return to_typed(job.images().read_rays(path));
   TypedVolume counts(info.grid, Component::uint16);
   TypedSink sink(counts);
-  const auto source = job.open_rays(path);
+  const auto source = job.images().open_rays(path);
   job.timed("read", [&] { copy_voxels(*source, sink); });
   return counts;
 }
@@ -163,7 +163,7 @@ class FilledSource : public VolumeSource {
 
 std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
                                                   ReplacedValues* replaced) {
-  auto file = job.open_rays(path);
+  auto file = job.images().open_rays(path);
   ReplacedValues filled = fill_unmeasured_rays(job, arguments, *file, path);
   if (replaced != nullptr) *replaced = filled;
   if (!filled.empty()) file = std::make_unique<FilledSource>(std::move(file), std::move(filled));
@@ -174,7 +174,7 @@ std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArgument
 
 Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
                            ReplacedValues* replaced) {
-  Volume projections = job.read_rays(path);
+  Volume projections = job.images().read_rays(path);
   ReplacedValues filled = fill_unmeasured_rays(job, arguments, MemorySource(projections), path);
   filled.put(0, projections.voxels.size(), projections.voxels.data());
   if (replaced != nullptr) *replaced = std::move(filled);
@@ -186,7 +186,7 @@ Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std
 
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path) {
-  const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read_rays(path); };
+  const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.images().read_rays(path); };
   const std::string flat = arguments.flats.empty() ? "" : arguments.flats.front(),
                     after = arguments.flats.size() < 2 ? "" : arguments.flats.back();
   Volume flats = read(flat);
@@ -195,7 +195,7 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
     flats.voxels.assign(flats.grid.count(), static_cast<float>(*arguments.white_level));
   }
   const Volume flats_after = read(after), darks = read(arguments.dark),
-               bad = arguments.bad_pixels.empty() ? Volume() : job.read(arguments.bad_pixels);
+               bad = arguments.bad_pixels.empty() ? Volume() : job.images().read(arguments.bad_pixels);
   const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
     return CountsField{path.empty() ? nullptr : &stack, quoted(option, path)};
   };

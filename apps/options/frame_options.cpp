@@ -31,15 +31,16 @@ std::vector<std::string> output_frames(Job& job, const FrameOptions& options, co
 }
 
 Volume read_frames(Job& job, const FrameOptions& options, const Grid& frame) {
-  if (!options.several()) return job.read(options.inputs.front());
+  if (!options.several()) return job.images().read(options.inputs.front());
   Volume stack(input_grid(options, frame));
-  for (std::size_t n = 0; n < options.inputs.size(); ++n) put_frame(stack, n, job.read(options.inputs[n]));
+  for (std::size_t n = 0; n < options.inputs.size(); ++n) put_frame(stack, n, job.images().read(options.inputs[n]));
   return stack;
 }
 
 std::size_t write_frames(Job& job, const Volume& result, std::vector<ReservedImage>& images, const Grid& frame) {
   std::size_t changed = 0;
-  for (std::size_t n = 0; n < images.size(); ++n) changed += job.write(take_frame(result, n, frame), images[n]);
+  for (std::size_t n = 0; n < images.size(); ++n)
+    changed += job.images().write(take_frame(result, n, frame), images[n]);
   return changed;
 }
 

@@ -1,13 +1,13 @@
-#include "apps/commands/visibility.hpp"
+#include "algorithms/checks/visibility.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
@@ -33,8 +33,8 @@ double physical(const Grid& projections, int axis, double column, double row) {
          d[3 * axis + 1] * projections.spacing[1] * row;
 }
 
-// Where the corner pixels' outer corners and the middles of their edges are on the plane that touches the detector: u
-// and v in mm. A flat detector is that plane.
+// u and v (mm) of the corner pixels' outer corners and the middles of the edges between them, on the plane that touches
+// the detector. A flat detector is that plane.
 std::array<Interval, 2> extent(const View& view, double radius, const Grid& projections) {
   std::array<Interval, 2> out;
   const auto columns = static_cast<double>(projections.size[0]), rows = static_cast<double>(projections.size[1]);
@@ -52,7 +52,7 @@ std::array<Interval, 2> extent(const View& view, double radius, const Grid& proj
   return out;
 }
 
-// What the corners of the volume are to one view.
+// The corners of the volume in one view.
 struct Corners {
   std::array<Interval, 2> shadow;  // u and v in mm, on that plane
   bool behind = false;             // the source: the shadow has no end
@@ -91,8 +91,8 @@ void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Gr
     if (!corners.behind && !(corners.shadow[0].meets(here[0]) && corners.shadow[1].meets(here[1]))) views.push_back(n);
   }
   if (!views.empty())
-    spdlog::warn(
-        "{} is not seen {}), and these views do not count: leave them out (--views), or check the geometry's offsets",
+    library_log()->warn(
+        "{} is not seen {}), and these views do not count: leave them out (`views`), or check the geometry's offsets",
         volume_name, in_views(views, geometry));
 }
 
