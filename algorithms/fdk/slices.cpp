@@ -146,8 +146,8 @@ CountsCalibration calibration_of(const FdkParameters& parameters, const Grid& pr
   return *parameters.counts->calibration;
 }
 
-// Whatever ends a block, the device has then done with the host's memory: devices that share it are at it after a call
-// has returned, and the slab may outlive the error.
+// Waits for the device at the end of a block, also after an error: devices that share the host's memory may use it
+// after a call has returned, and the slab may outlive the error.
 class Pending {
  public:
   explicit Pending(DeviceSlab& slab) : slab_(slab) {}

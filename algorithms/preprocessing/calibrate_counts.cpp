@@ -219,8 +219,8 @@ bool CountsCalibrator::are_transmissions(const VolumeSource& counts) const {
   return at(0.001) > -0.1 && at(0.1) > 0.01 && at(0.999) < brightest_transmission && at(0.999) > 0.5;
 }
 
-// Twice what 99 of 100 signals are below, in units of the open beam. Refuses transmissions with the flats that have
-// been divided out of them.
+// Takes twice the signal that 99 of 100 are below, in units of the open beam. Refuses transmissions with the flats that
+// have been divided out of them.
 void CountsCalibrator::take_brightest(const VolumeSource& counts, const CountsFields& fields) {
   const std::size_t slice = counts.grid().slice();
   std::vector<float> view(slice);

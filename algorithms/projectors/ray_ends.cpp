@@ -36,7 +36,7 @@ Along along(const Ray& ray, const Vector3& centre, const Vector3& half) {
   return {dot(add_scaled(ray.origin, -1, centre), half) / square, dot(ray.direction, half) / square};
 }
 
-/// Within a slab.
+/// Part of the line within a slab.
 Span within(const Along& a) {
   constexpr double far = std::numeric_limits<double>::max();
   if (a.step == 0) return std::abs(a.start) <= 1 ? Span{-far, far} : nothing;
@@ -44,7 +44,7 @@ Span within(const Along& a) {
   return {std::min(one, other), std::max(one, other)};
 }
 
-/// Within an elliptic cylinder.
+/// Part of the line within an elliptic cylinder.
 Span within(const Along& a, const Along& b) {
   constexpr double far = std::numeric_limits<double>::max();
   const double square = a.step * a.step + b.step * b.step;

@@ -70,7 +70,7 @@ Outcome run_plain(const Volume& f, const MethodParameters& parameters) {
   return outcome_of(method, f, nullptr);
 }
 
-// Over the voxels for which `counts`.
+// RMS difference over the voxels for which `counts`.
 template <class Counts>
 double rms_where(const Volume& a, const Volume& b, const Counts& counts) {
   double sum = 0, number = 0;

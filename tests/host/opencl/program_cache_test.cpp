@@ -149,7 +149,7 @@ TEST_F(ProgramCacheTest, worksWithoutAFolderItCanWrite) {
   EXPECT_FALSE(read_only.load("key"));
 }
 
-// Whatever the folder of the one who runs the tests is, it is put back.
+// A variable that is set until the end of the block, then restored.
 class EnvironmentVariable {
  public:
   EnvironmentVariable(const char* name, const char* value) : name_(name) {
