@@ -111,8 +111,8 @@ std::string own_options(const std::string& method);
 /// lose digits. Where alpha or the step have to be chosen, the noise is estimated in the central part of at most 256^3
 /// voxels. reference: that of directional total variation, on f's grid, for pdu and spdu. For pdu4d f is stacked frames
 /// (see algorithms/denoise/frames.hpp), and so is the output. A constant volume, or a single voxel, needs no alpha, no
-/// step and no noise (unless there are halves): it is returned unchanged, with a warning. RunOptions::initial is not
-/// for this; see DenoiseParameters::init. Throws what run_program() throws, too.
+/// step and no noise (unless there are halves): it is returned unchanged, with a warning.
+/// DenoiseParameters::init takes the place of RunOptions::initial. Throws what run_program() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},
                       const Volume* reference = nullptr);

@@ -103,9 +103,9 @@ Program program_of(const RayProjection& method);
 class RayBackprojection : public BackprojectionMethod {
  public:
   /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.cl), not in that for CPUs (cl/joseph_tiles.cl), and
-  /// fewer slices a work-item of the others. It changes no bit. brick: for GPUs, Joseph's adjoint in bricks of that
-  /// shape (cl/joseph_bricks.cl) where the detector's columns are along k and no ray follows k. It changes the last
-  /// bits; the shape changes none.
+  /// fewer slices a work-item of the others. It changes no bit.
+  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.cl) where the detector's columns are
+  /// along k and no ray follows k. It changes the last bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;
