@@ -21,8 +21,8 @@
 
 namespace halocline {
 
-/// Where arrays of the caller lie: a context and a device of OpenCL. What is to be done on no other device is done
-/// there.
+/// A context and a device of OpenCL that hold arrays of the caller. Runs take place there unless they name another
+/// device.
 struct ForeignHome {
   void *context, *device;
   std::function<void(const Device& adopted)> add_arrays;  ///< to EmbeddedRun::images
@@ -59,14 +59,14 @@ class EmbeddedCommand {
   /// Throws the library's errors, with the command's flags in their texts; InputError for settings that the verb does
   /// not have.
   EmbeddedResult run(const EmbeddedRun& run);
-  /// Those that a call with this selection works on.
+  /// Devices that a call with this selection works on.
   std::vector<Device> devices(const DeviceSelection& selection);
 
  private:
   // adopt_device(), kept as the others are, but for contexts that were not used for a while.
   Device adopted(void* context, void* device, std::size_t memory);
 
-  // With a limit of memory, which is that of a run and not of all that go on.
+  // Devices with a limit of memory, which is that of one run.
   struct Limited {
     std::string key;
     std::vector<Device> devices;

@@ -1,4 +1,4 @@
-// What the benchmarks share: the device under test and the size. For developers; `halocline bench` measures the same
+// Options of all benchmarks: the device under test and the size. For developers; `halocline bench` measures the same
 // for users.
 #pragma once
 

@@ -92,7 +92,7 @@ void by_hand(benchmark::State& state, double bytes, const std::string& formula) 
   report(state, bytes);
 }
 
-// Of the host, from one statement to the next: arrays are so small that kernels take no time.
+// Time of the host from one statement to the next: arrays are so small that kernels take no time.
 void overhead(benchmark::State& state) {
   Arrays arrays(8);
   const auto run = [&] {
@@ -108,7 +108,7 @@ void overhead(benchmark::State& state) {
   }
 }
 
-// Of the host, for a kernel that is launched without anything around it.
+// Time of the host for a kernel that is launched without anything around it.
 void launch(benchmark::State& state) {
   Device& device = bench_device();
   const Buffer x = device.buffer("x", 2048), y = device.buffer("y", 2048), z = device.buffer("z", 2048);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* projections_name = "the input `projections`";
 
-// What a source gives, without owning it.
+// A source that somebody else owns.
 class Borrowed : public VolumeSource {
  public:
   explicit Borrowed(const VolumeSource& source) : source_(source) {}

@@ -20,7 +20,7 @@ std::string input_name(const std::string& name) {
   return fmt::format("the input `{}`", name);
 }
 
-// For as long as it lives halocline_job_cancel() knows the run.
+// Lets halocline_job_cancel() find the run while it lives.
 class Announced {
  public:
   Announced(std::mutex& mutex, Cancellation*& place, Cancellation& cancellation) : mutex_(mutex), place_(place) {

@@ -18,7 +18,7 @@ struct halocline_job {
  public:
   halocline_job(std::shared_ptr<const halocline::capi::Context> context, const std::string& verb);
   void set(const std::string& name, const std::string& value);
-  /// As decimal text, exact.
+  /// Sets it as decimal text, which is exact.
   void set(const std::string& name, double value);
   void set_geometry(const halocline::Geometry& geometry) { geometry_ = geometry; }
   void set_input(const std::string& name, const halocline_grid& grid, const float* values);

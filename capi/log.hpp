@@ -1,4 +1,4 @@
-// Where the lines of the library's log go: to the program's callback, if it has one.
+// The library's log, whose lines go to the program's callback, if it has one.
 #pragma once
 
 namespace halocline::capi {

@@ -11,7 +11,7 @@
 
 namespace halocline::capi {
 
-/// Of the exception that is being handled; its text becomes the thread's halocline_last_error().
+/// Status of the exception that is being handled; its text becomes the thread's halocline_last_error().
 int status_of_exception() noexcept;
 
 /// Runs `work` for a function of the interface.

@@ -1,4 +1,4 @@
-// What a job of the C interface does: its settings, arrays and work, one class a verb.
+// Verbs of the C interface: settings, arrays and work of a job, one class a verb.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What the filters of this folder share: devices, a run beside the pipeline's thread, errors.
+// The base of the filters of this folder: devices, a run beside the pipeline's thread, errors.
 #pragma once
 
 #include <itkImageToImageFilter.h>
@@ -40,7 +40,7 @@
 
 namespace itk {
 
-/// Where the voxels of a region lie. A slice is a volume of one slice.
+/// The grid of a region. A slice is a volume of one slice.
 template <unsigned int Dimension>
 ::halocline::Grid HaloclineGrid(const ImageBase<Dimension>& image, const ImageRegion<Dimension>& region) {
   Point<double, Dimension> first;
@@ -135,7 +135,7 @@ class HaloclineImageFilter : public ImageToImageFilter<TInputImage, TOutputImage
   HaloclineImageFilter() = default;
   ~HaloclineImageFilter() override = default;
 
-  /// What the derived filter has setters for, by the names of the library's parameters.
+  /// The settings of the derived filter, by the names of the library's parameters.
   virtual std::vector<std::string_view> Parameters() const = 0;
 
   void GenerateInputRequestedRegion() override { ProcessObject::GenerateInputRequestedRegion(); }  // all of them whole

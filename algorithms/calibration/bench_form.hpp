@@ -29,7 +29,7 @@ struct BenchForm {
 /// "anisotropic", "non-negative" or "reference"; tvgd: "descent", "adaptive" or "statistical"; pdu4d: "frames".
 std::string form_name(const BenchForm& form);
 
-/// What a form cannot do without, for a voxel and an iteration.
+/// The least that a form moves and computes, for a voxel and an iteration.
 struct IterationCost {
   double bytes = 0;  ///< read and written in the device's memory, every value of an array once a kernel
   double flops =

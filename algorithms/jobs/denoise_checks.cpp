@@ -1,4 +1,4 @@
-// What settings of denoising mean together.
+// Meaning and checks of settings of denoising together.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -35,13 +35,13 @@ struct DenoiseSettings {
   bool descends() const { return parameters.method == "tvgd"; }
   bool frames() const { return parameters.method == "pdu4d"; }
   bool pdu_or_spdu() const { return parameters.method == "pdu" || parameters.method == "spdu"; }
-  /// Whether weights are made by the job.
+  /// Returns true if the job makes the weights.
   bool finds_weights() const { return weights == "estimate" || weights == "halves"; }
 };
 
 /// All of the job denoise.
 void add_denoise_settings(Settings& settings, DenoiseSettings& denoise);
-/// Those of it that say how a method iterates: `iterations` to `adaptive_delta`.
+/// The settings of it that say how a method iterates: `iterations` to `adaptive_delta`.
 void add_method_settings(Settings& settings, DenoiseSettings& denoise);
 void add_alpha_setting(Settings& settings, DenoiseSettings& denoise);
 /// regulariser: gets those that are its own. group: title in the help.

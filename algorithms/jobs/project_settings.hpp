@@ -25,7 +25,7 @@ struct BackprojectSettings {
   std::string interpolation = "exact";
 
   bool voxels() const { return rays.projector == voxel_driven; }
-  /// With `projector = voxel`.
+  /// Parameters of `projector = voxel`.
   BackprojectionParameters parameters() const;
   /// Throws InputError if `interpolation` does not go with the projector.
   void check() const;

@@ -28,10 +28,10 @@ struct ReconstructSettings {
 
   bool penalised() const { return solver_method(parameters.method).penalty; }
   bool chooses_lambda() const { return penalised() && !lambda && !alpha; }
-  /// Where the image begins: "fdk", "zero" or the name of an image.
+  /// The image to begin with: "fdk", "zero" or the name of an image.
   std::string start() const { return !init.empty() ? init : begins_with_fdk(parameters) ? "fdk" : "zero"; }
   bool starts_from_image() const { return start() != "fdk" && start() != "zero"; }
-  /// Whether rays get weights. given: weights are among the inputs.
+  /// Returns true if rays get weights. given: weights are among the inputs.
   bool weighted(bool given) const;
   /// Weights of line integrals, by `photons` or the calibration's open beam. pixels: of the detector in each of theirs.
   Volume weights_of(const Volume& line_integrals, const CountsCalibration* calibration, double pixels = 1) const;

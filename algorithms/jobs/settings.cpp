@@ -18,7 +18,7 @@ std::string spelled(std::string name, char from, char to) {
   return name;
 }
 
-// As messages have it.
+// The name as messages have it.
 std::string in_backticks(const std::string& name) {
   return '`' + spelled(name, '-', '_') + '`';
 }
@@ -27,7 +27,7 @@ bool is_true(const std::string& text) {
   return text == "true" || text == "1";
 }
 
-// Of text that was found right.
+// The value of text that was found right.
 double number_of(const std::string& text) {
   return parsed_number(text).value_or(std::numeric_limits<double>::quiet_NaN());
 }

@@ -83,16 +83,16 @@ class Setting {
   bool is_positional() const { return flags_ == name_; }
   /// The name on a command line and in reports, with dashes unless it is positional.
   std::string option() const { return is_positional() ? name_ : "--" + name_; }
-  /// Whether all that are given count, however many.
+  /// Returns true if all values that are given count, however many.
   bool repeats() const { return most_words_ == any_number; }
-  /// What `text` would have to be instead; empty if it is right.
+  /// Describes what `text` would have to be instead; empty if it is right.
   std::string expected(const std::string& text) const;
   bool checked() const { return !checks_.empty(); }
   /// Sets it. Throws InputError that names the setting in backticks, with '_' between words, if `text` is none of its
   /// kind or out of range.
   void set(const std::vector<std::string>& words);
   bool given() const { return given_; }
-  /// As given; empty: the default counts.
+  /// The words as given; empty: the default counts.
   const std::vector<std::string>& value() const { return value_; }
 
   static constexpr int any_number = 1 << 20;

@@ -14,7 +14,7 @@ constexpr const char* bash_head = R"(# Completion of halocline for bash. Written
 
 )";
 
-// What completes a word. _halocline_value leaves what it finds in the variables of _halocline.
+// Candidates for a word. _halocline_value leaves what it finds in the variables of _halocline.
 constexpr const char* tail = R"bash(
 # Files that end so, and folders; all files where there are none such.
 _halocline_files() {

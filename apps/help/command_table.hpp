@@ -58,7 +58,7 @@ struct CommandTable {
   std::string version;  ///< "0.1.0"
   CommandEntry root;    ///< its options are the common ones, --help and --version
 
-  /// Those that subcommands take as well.
+  /// Options that subcommands take as well.
   std::vector<OptionEntry> common_options() const;
   /// The command and all below it, in the order of --help.
   std::vector<const CommandEntry*> commands() const;

@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// What the description leaves to the parser to say: needs, exclusions and, unless the description does, the default.
+/// Facts beside the description: needs, exclusions and, unless the description does, the default.
 std::vector<std::string> remarks(const OptionEntry& option);
 
 /// Options by group, groups in the order of their first option; the one without a name comes first.

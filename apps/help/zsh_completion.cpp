@@ -31,7 +31,7 @@ std::string kind_of(const FileUse& file) {
   }
 }
 
-// What completes the value. A leading space keeps _arguments from adding words of its own.
+// Candidates for the value. A leading space keeps _arguments from adding words of its own.
 std::string action(const OptionEntry& option) {
   if (option.kind == ValueKind::choice) return fmt::format("({})", fmt::join(option.choices, " "));
   if (option.kind == ValueKind::folder) return "_files -/";
