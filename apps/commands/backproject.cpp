@@ -14,9 +14,8 @@
 #include "algorithms/projectors/ray_ends.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/images/image_file.hpp"
-#include "apps/images/memory_files.hpp"
-#include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "apps/job/streamed_run.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
@@ -70,29 +69,24 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
                            : plan_backproject(geometry, stack, grid, rays.projector, device_models(job.devices()));
-  // A result that is written as it comes passes through page-locked chunks (host/opencl/staging.hpp).
-  constexpr double chunks = 64 << 20;
-  const bool streamed = is_streamable(command.output);
-  const double result_bytes = grid_bytes(grid), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(stack);
-  job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
-  if (job.dry_run()) return;
-  const auto image = job.images().create(command.output, grid, {});
-  RunOptions options =
-      job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
-  options.planned = plan;
-  const auto projections = job.images().take(command.input, &stack);
-  const RunResult result = job.timed("backproject", [&] {
-    return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)
-                  : backproject_into(*projections, geometry, *image, rays.projector, job.devices(), options);
+  const StreamedRun run{"backproject",
+                        command.input,
+                        command.output,
+                        stack,
+                        grid,
+                        plan,
+                        {0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"}};
+  const auto result = run_streamed(job, run, [&](const VolumeSource& from, VolumeSink& to, const RunOptions& options) {
+    return voxels ? backproject_into(from, geometry, to, parameters, job.devices(), options)
+                  : backproject_into(from, geometry, to, rays.projector, job.devices(), options);
   });
-  job.images().commit(*image);
+  if (!result) return;
   job.page().show({"back-projection", "", false, grid}, command.output);
-  job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);
   job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),
                       voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
                              : fmt::format("the adjoint of the projector {}", projector_name(rays.projector)),
-                      views_text(stack.size[2]), job.how(result)));
+                      views_text(stack.size[2]), job.how(*result)));
 }
 
 }  // namespace
@@ -101,15 +95,12 @@ std::unique_ptr<Command> backproject_command() {
   auto sub = std::make_unique<Command>("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
   Settings& settings = sub->settings;
   auto command = std::make_shared<BackprojectCommand>();
-  settings.add("input", command->input, "Projections (u, v, view)").named("-i,--input").required().unit("FILE");
+  add_input(settings, command->input, "Projections (u, v, view)");
   add_geometry_option(settings, command->geometry);
   add_backproject_settings(settings, *command);
   add_pixel_options(settings, command->detector);
   add_grid_options(settings, command->grid, true);
-  settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Volume to write");
   sub->footer =
       "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
       "1.5,1.5,1.5 -o volume.mha";

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "apps/commands/subcommands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
 #include "host/opencl/device_info.hpp"
 
 namespace halocline {
@@ -37,7 +39,7 @@ void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
     results["benches"].push_back(json);
     if (!format.json) job.print(text);
   }
-  if (format.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (format.json) job.print(json_text(results));
 }
 
 /// "a,b, c"; an empty word stays, so that it is refused by name.

@@ -126,7 +126,7 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
       job.timed("bench", [&] { return bench_scaling(teams, command.options, job.run_options().progress); });
   job.results() = scaling_json(rates, teams.front().devices.front().info(), command);
   if (command.format.json)
-    job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    job.print(json_text(job.results()));
   else
     job.print(table(rates, command));
 }

@@ -46,14 +46,11 @@ std::unique_ptr<Command> counts_command() {
       std::make_unique<Command>("counts", "A detector's counts to line integrals, which fdk --counts does by itself");
   Settings& settings = sub->settings;
   auto command = std::make_shared<CountsCommand>();
-  settings.add("input", command->input, "Counts (u, v, view)").named("-i,--input").required().unit("FILE");
+  add_input(settings, command->input, "Counts (u, v, view)");
   add_counts_settings(settings, command->arguments.options);
   add_counts_files(settings, command->arguments);
   add_pixel_options(settings, command->detector);
-  settings.add("output", command->output, std::string("Line integrals to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Line integrals to write");
   sub->footer = "Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha";
   sub->run = [command](Job& job) { run_counts(job, *command); };
   return sub;

@@ -106,8 +106,7 @@ std::unique_ptr<Command> devices_command() {
     }
     const std::string checked = *check ? "\n" + check_table(job, list) : "";
     job.results()["devices"] = list;
-    job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                    : table(devices, chosen) + checked);
+    job.print(*json ? json_text(list) : table(devices, chosen) + checked);
   };
   return sub;
 }

@@ -4,6 +4,7 @@
 
 #include "apps/images/memory_files.hpp"
 #include "apps/job/report.hpp"
+#include "apps/job/streamed_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -53,14 +54,13 @@ void FdkPlans::plan_denoised() {
 // Projections and results, or the page-locked chunks that they pass through on their way from and to files
 // (host/opencl/staging.hpp); half of the projections are copied.
 void FdkPlans::forecast() const {
-  constexpr double chunks = 64 << 20;
   const FdkFrame& first = work_.frames.front();
   const auto stored = command_.counts ? work_.attenuation.counts->stored : Component::float32;
   const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work_.stack.count()),
                volumes = grid_bytes(work_.grid) * static_cast<double>(1 + (variance_ ? 1 : 0) + first.halves.size()),
                input = streamed_ && is_streamable(command_.input) ? 0 : views,
                results = is_streamable(first.output) ? 0 : volumes,
-               pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks)),
+               pieces = (input > 0 ? 0 : staged_bytes(views)) + (results > 0 ? 0 : staged_bytes(volumes)),
                spilled = denoised_ ? denoised_->spilled_bytes() : 0;
   job_.forecast(attenuation_, input + results + spilled, pieces);
   if (variance_) job_.forecast(*variance_, input + results + spilled, pieces);

@@ -9,12 +9,7 @@ namespace halocline {
 namespace {
 
 void add_output_options(Settings& settings, FdkCommand& command) {
-  settings
-      .add("output", command.output,
-           std::string("Volume of attenuations to write, 1/mm, or HU with --hu") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command.output, "Volume of attenuations to write, 1/mm, or HU with --hu");
   add_water_option(settings, command.water);
   settings
       .add("output-type", command.output_type,
@@ -44,14 +39,10 @@ void add_interruption_options(Settings& settings, FdkCommand& command) {
 }  // namespace
 
 void add_fdk_options(Settings& settings, FdkCommand& command) {
-  settings
-      .add("input", command.input,
-           "Projections (u, v, view): line integrals, or with --counts counts. A stack, or a file a view: a "
-           "folder of TIFF files, or a "
-           "pattern such as 'p*.tif' or p_%04d.tif")
-      .named("-i,--input")
-      .required()
-      .unit("FILE");
+  add_input(settings, command.input,
+            "Projections (u, v, view): line integrals, or with --counts counts. A stack, or a file a view: a "
+            "folder of TIFF files, or a "
+            "pattern such as 'p*.tif' or p_%04d.tif");
   add_geometry_option(settings, command.geometry);
   add_projection_options(settings, command.projections);
   add_grid_options(settings, command.grid, true);

@@ -94,7 +94,7 @@ std::unique_ptr<Command> geometry_convert_command() {
                                        ".xtekct, .pca and Data Exchange files");
   Settings& settings = sub->settings;
   auto command = std::make_shared<ConvertCommand>();
-  settings.add("input", command->input, "Geometry to read").named("-i,--input").required().file(FileKind::geometry);
+  add_input(settings, command->input, "Geometry to read", FileKind::geometry);
   settings.add("from", command->from, "Format of the input. Default: by its extension and content")
       .one_of(geometry_format_names());
   settings.add("to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")

@@ -298,10 +298,7 @@ std::unique_ptr<Command> geometry_find_axis_command() {
       "find-axis", "Find where the rotation axis falls on the detector, and how that is tilted, from the projections");
   Settings& settings = sub->settings;
   auto command = std::make_shared<FindAxisCommand>();
-  settings.add("input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
-      .named("-i,--input")
-      .required()
-      .unit("FILE");
+  add_input(settings, command->input, "Projections (u, v, view): line integrals, or with --counts counts");
   add_geometry_option(settings, command->geometry);
   add_views_option(settings, command->projections);
   add_detector_options(settings, command->projections);

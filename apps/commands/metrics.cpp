@@ -158,7 +158,7 @@ void run_metrics(Job& job, const MetricsCommand& command) {
     text += measure_boxes(MemorySource(volume), whole, boxes, results);
     if (!command.reference.empty()) text += compare(volume, job.images().read(command.reference), command, results);
   }
-  job.print(command.json ? results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : text);
+  job.print(command.json ? json_text(results) : text);
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::unique_ptr<Command> metrics_command() {
       std::make_unique<Command>("metrics", "Measure a volume: noise and contrast in boxes, error against a reference");
   Settings& settings = sub->settings;
   auto command = std::make_shared<MetricsCommand>();
-  settings.add("input", command->input, "Volume to measure").named("-i,--input").required().unit("FILE");
+  add_input(settings, command->input, "Volume to measure");
   settings.add("reference", command->reference, "The truth on the same grid: adds RMSE, PSNR, SSIM and correlation")
       .unit("FILE");
   settings

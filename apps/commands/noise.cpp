@@ -53,10 +53,7 @@ std::unique_ptr<Command> noise_command() {
   auto sub = std::make_unique<Command>("noise", "Add quantum and electronic noise to line integrals");
   Settings& settings = sub->settings;
   auto command = std::make_shared<NoiseCommand>();
-  settings.add("input", command->input, "Projections (u, v, view): line integrals")
-      .named("-i,--input")
-      .required()
-      .unit("FILE");
+  add_input(settings, command->input, "Projections (u, v, view): line integrals");
   settings.add("photons", command->photons, "Mean photons a pixel of the unattenuated beam")
       .positive()
       .required()
@@ -67,10 +64,7 @@ std::unique_ptr<Command> noise_command() {
       .unit("S");
   settings.add("seed", command->seed, "Seed of the random numbers; the same seed gives the same noise").unit("N");
   add_pixel_options(settings, command->detector);
-  settings.add("output", command->output, std::string("Noisy projections to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Noisy projections to write");
   sub->footer = "Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha";
   sub->run = [command](Job& job) { run_noise(job, *command); };
   return sub;

@@ -78,10 +78,7 @@ std::unique_ptr<Command> noise_map_command() {
            "their mean, smoothed over some 12 voxels")
       .unit("A,B")
       .file(FileKind::image, false, true);
-  settings.add("output", command->output, std::string("Variances to write, squared grey values") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Variances to write, squared grey values");
   sub->footer = "Example:\n  halocline noise-map --halves odd.mha,even.mha -o variance.mha";
   sub->run = [command](Job& job) { run_noise_map(job, *command); };
   return sub;

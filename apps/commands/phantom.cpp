@@ -65,10 +65,7 @@ std::unique_ptr<Command> phantom_command() {
            "Points along each axis of a voxel whose mean it gets; 1: its centre")
       .whole_from(1, 16)
       .unit("N");
-  settings.add("output", command->output, std::string("Volume to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Volume to write");
   sub->footer =
       "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha";
   sub->run = [command](Job& job) { run_phantom(job, *command); };

@@ -240,7 +240,7 @@ void run_plan(Job& job, const PlanCommand& command) {
   for (const auto& forecast : forecasts) list.push_back(json_of(forecast));
   job.results() = {{"machine", machine.name}, {"forecasts", list}};
   if (command.json)
-    job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    job.print(json_text(job.results()));
   else if (!command.counts.empty())
     job.print(fmt::format("{}\n{}", machine.name, table(forecasts)));
   else

@@ -13,9 +13,8 @@
 #include "algorithms/projectors/projector.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/images/image_file.hpp"
-#include "apps/images/memory_files.hpp"
-#include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "apps/job/streamed_run.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "host/system/error.hpp"
@@ -78,27 +77,23 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const Geometry& geometry = choices.geometry;
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
-  const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
-  // A result that is written as it comes passes through page-locked chunks (host/opencl/staging.hpp).
-  constexpr double chunks = 64 << 20;
-  const bool streamed = is_streamable(command.output);
-  const double result_bytes = grid_bytes(stack), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(grid);
-  job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
-  if (job.dry_run()) return;
-  const auto image = job.images().create(command.output, stack, {});
-  const double rays = static_cast<double>(stack.count());
-  const auto volume = job.images().take(command.input);
-  RunOptions options = job.run_options({0, rays, "rays"});
-  options.planned = plan;
-  const RunResult result =
-      job.timed("project", [&] { return project_into(*volume, geometry, *image, parameters, job.devices(), options); });
-  job.images().commit(*image);
+  const StreamedRun run{"project",
+                        command.input,
+                        command.output,
+                        grid,
+                        stack,
+                        plan_project(geometry, grid, stack, parameters, device_models(job.devices())),
+                        {0, static_cast<double>(stack.count()), "rays"}};
+  const auto result =
+      run_streamed(job, run, [&](const VolumeSource& volume, VolumeSink& to, const RunOptions& options) {
+        return project_into(volume, geometry, to, parameters, job.devices(), options);
+      });
+  if (!result) return;
   job.page().show({"projections", "", true, stack}, command.output);
-  job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
   job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
                       command.input, projector_name(choices.projector),
-                      parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(result)));
+                      parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(*result)));
 }
 
 void run_project(Job& job, const ProjectCommand& command) {
@@ -140,10 +135,7 @@ std::unique_ptr<Command> project_command() {
   settings.add_list("pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm").required();
   settings.add_list("detector-origin", command->origin, "U,V", Numbers::any,
                     "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
-  settings.add("output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command->output, "Projections (u, v, view) to write");
   sub->footer =
       "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
       "projections.mha";

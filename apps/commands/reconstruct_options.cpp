@@ -59,10 +59,7 @@ bool ReconstructCommand::may_be_weighted() const {
 }
 
 void add_reconstruct_options(Settings& settings, ReconstructCommand& command) {
-  settings.add("input", command.input, "Projections (u, v, view): line integrals, or with --counts counts")
-      .named("-i,--input")
-      .required()
-      .unit("FILE");
+  add_input(settings, command.input, "Projections (u, v, view): line integrals, or with --counts counts");
   add_geometry_option(settings, command.geometry);
   add_reconstruct_settings(settings, command, command.counts_arguments.options);
   add_image_options(settings, command);
@@ -78,10 +75,7 @@ void add_reconstruct_options(Settings& settings, ReconstructCommand& command) {
       .unit("MM")
       .group("Volume");
   add_end_options(settings, command);
-  settings.add("output", command.output, std::string("Volume to write") + slice_files_help)
-      .named("-o,--output")
-      .required()
-      .writes(FileKind::image);
+  add_output_image(settings, command.output, "Volume to write");
 }
 
 void take_reconstruct_options(ReconstructCommand& command) {

@@ -94,12 +94,9 @@ std::unique_ptr<Command> slices_command() {
       "slices", "Reconstruct a few slices by filtered back-projection, again and again as a scan goes on (quasi-3D)");
   Settings& settings = sub->settings;
   auto command = std::make_shared<SlicesCommand>();
-  settings
-      .add("input", command->input,
-           "Projections (u, v, view): line integrals, or with --counts counts. With --follow a series, one file a view")
-      .named("-i,--input")
-      .required()
-      .unit("FILE");
+  add_input(
+      settings, command->input,
+      "Projections (u, v, view): line integrals, or with --counts counts. With --follow a series, one file a view");
   add_geometry_option(settings, command->geometry);
   add_detector_options(settings, command->projections);
   add_grid_options(settings, command->grid, true);

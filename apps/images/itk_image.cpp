@@ -341,10 +341,6 @@ TypedVolume read_itk_frames(const std::string& path) {
   return volume;
 }
 
-Volume read_itk_image(const std::string& path) {
-  return to_volume(read_itk_typed(path));
-}
-
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed) {
   const CapturedStderr captured("ITK");

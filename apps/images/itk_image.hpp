@@ -21,8 +21,6 @@ ImageInfo read_itk_image_info(const std::string& path);
 
 /// Reads any scalar type as it is, in world coordinates of ITK (LPS, mm). Throws InputError with ITK's reason.
 TypedVolume read_itk_typed(const std::string& path);
-/// The same as float32.
-Volume read_itk_image(const std::string& path);
 
 /// Of a DICOM file, the frames in its own order: their number and size, the type of what ITK makes of its values, and
 /// the one rescaling that it applies to all of them. ITK's spacing, origin and direction need not be those of the

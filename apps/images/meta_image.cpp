@@ -257,12 +257,6 @@ std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
   return std::make_unique<TypedSource>(std::move(volume));
 }
 
-Volume read_meta_image(const std::string& path) {
-  const auto source = open_meta_image(path);
-  if (auto* typed = dynamic_cast<TypedSource*>(source.get())) return to_volume(typed->take());
-  return read_volume(*source);
-}
-
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
   return std::make_unique<MetaSink>(path, grid, storage);
 }

@@ -21,9 +21,6 @@ ImageInfo read_meta_image_info(const std::string& path);
 /// throws FileError if the disk fails, and Interrupted.
 std::unique_ptr<VolumeSource> open_meta_image(const std::string& path);
 
-/// All voxels as float32.
-Volume read_meta_image(const std::string& path);
-
 /// The file that holds the voxels of a header file; `path` itself if they are local.
 std::string meta_image_data_path(const std::string& path);
 

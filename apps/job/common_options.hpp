@@ -21,9 +21,19 @@ struct CommonOptions {
   std::string log_level;        // empty: info, or warn with --quiet
 };
 
-/// Of volumes and projections to write, at the end of the options' descriptions.
+/// The end of the descriptions of volumes and projections to write.
 constexpr const char* slice_files_help =
     ". A .tif with a place for the number, as in v_%03d.tif, becomes a file for each slice, from 0 on";
+
+/// -i, which is required.
+template <class Paths>
+void add_input(Settings& settings, Paths& paths, const std::string& help, FileKind kind = FileKind::image) {
+  settings.add("input", paths, help).named("-i,--input").required().file(kind);
+}
+/// -o of a volume or projections, which is required.
+inline void add_output_image(Settings& settings, std::string& path, const std::string& help) {
+  settings.add("output", path, help + slice_files_help).named("-o,--output").required().writes(FileKind::image);
+}
 
 void add_common_options(Settings& settings, CommonOptions& options);
 

@@ -189,9 +189,7 @@ void Job::finish(bool failed) {
   complete_report();
   if (outlet_.report) outlet_.report(report_);
   if (!common_.report.empty())
-    write_file_atomically(common_.report, [&](std::ostream& out) {
-      out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    });
+    write_file_atomically(common_.report, [&](std::ostream& out) { out << json_text(report_) << '\n'; });
   try {
     const HeldInterrupts held(failed);  // a job that Ctrl-C ended has a page of what there is
     const std::string written = page_.write(report_);

@@ -79,6 +79,10 @@ nlohmann::json run_json(const RunResult& result) {
   return run;
 }
 
+std::string json_text(const nlohmann::json& value) {
+  return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string plan_summary(const Plan& plan) {
   std::set<int> devices;
   for (const auto& slab : plan.slabs) devices.insert(slab.device);

@@ -21,6 +21,9 @@ nlohmann::json device_json(const DeviceInfo& info);
 /// Plan, iterations, memory and traffic of a run, predicted and as they were.
 nlohmann::json run_json(const RunResult& result);
 
+/// Indented; bytes that are no UTF-8 are replaced.
+std::string json_text(const nlohmann::json& value);
+
 /// "3 slabs, 4 iterations per exchange" for result lines.
 std::string plan_summary(const Plan& plan);
 /// Bytes of its voxels as float32.

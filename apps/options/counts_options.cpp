@@ -241,7 +241,7 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
 namespace {
 
 // "view 7", "views 3, 4, 5, 9, 10 and 12 others"
-std::string views_text(const std::vector<std::size_t>& views) {
+std::string list_of_views(const std::vector<std::size_t>& views) {
   constexpr std::size_t most = 5;
   const std::vector<std::size_t> first(views.begin(),
                                        views.begin() + static_cast<std::ptrdiff_t>(std::min(most, views.size())));
@@ -298,7 +298,7 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         "'{}': a large part of the detector was lost in {}: it was interpolated, which "
         "is a rough guess (reconstruct gives it the weight 0); leave such views out of the stack and of the geometry, "
         "or scan again",
-        counts_path, views_text(report.rough_views));
+        counts_path, list_of_views(report.rough_views));
   if (reported == nullptr) warn_of_edges(report.lost_edges, counts_path);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(
