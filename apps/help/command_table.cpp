@@ -7,6 +7,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "apps/images/image_format.hpp"
 #include "apps/job/option_names.hpp"
 #include "host/system/error.hpp"
 
@@ -232,9 +233,7 @@ std::string exit_codes_text() {
 std::vector<std::string> extensions(const FileUse& file) {
   switch (file.kind) {
     case FileKind::image:
-      if (file.written) return {".mha", ".mhd", ".raw", ".nrrd", ".nii", ".nii.gz", ".tif", ".tiff"};
-      return {".mha",    ".mhd", ".raw", ".nrrd", ".nhdr", ".nii", ".nii.gz", ".hdr",
-              ".img.gz", ".img", ".tif", ".tiff", ".dcm",  ".h5",  ".hdf5"};
+      return image_extensions(file.written);
     case FileKind::geometry:
       if (file.written) return {".xml", ".txt"};
       return {".xml", ".txt", ".xtekct", ".pca", ".h5", ".hdf5"};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/images/image_format.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -213,12 +214,47 @@ bool is_in_memory(std::string_view path) {
   return current != nullptr && path.starts_with(prefix);
 }
 
-MemoryFiles& memory_files() {
-  return *current;
-}
-
 std::string name_in_memory(std::string_view path) {
   return std::string(path.substr(prefix.size()));
+}
+
+namespace {
+
+class MemoryFormat : public ImageFormat {
+ public:
+  const std::vector<std::string>& write_extensions() const override { return none_; }
+  const std::vector<std::string>& read_extensions() const override { return none_; }
+  bool reads(const std::string& path) const override { return is_in_memory(path); }
+  bool writes(const std::string& path) const override { return is_in_memory(path); }
+  ImageInfo info(const std::string& path) const override { return current->info(name_in_memory(path)); }
+  std::unique_ptr<VolumeSource> open(const std::string& path) const override {
+    return current->open(name_in_memory(path));
+  }
+  bool is_read_in_pieces(const std::string&) const override { return true; }
+  bool is_streamable() const override { return true; }
+  void check_storage(const std::string&, const ImageStorage&) const override {}
+  void check_writable(const std::string&) const override {}
+  std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid,
+                                    const ImageStorage& storage) const override {
+    return current->create(name_in_memory(path), grid, storage);
+  }
+  void write(const Volume& volume, const std::string& path, bool, const HeaderNotes&) const override {
+    const auto image = create(path, volume.grid, {});
+    image->begin();
+    copy_voxels(MemorySource(volume), *image);
+    image->commit();
+  }
+  bool was_written(const std::string& path, std::size_t) const override { return current->has(name_in_memory(path)); }
+
+ private:
+  std::vector<std::string> none_;
+};
+
+}  // namespace
+
+const ImageFormat& memory_format() {
+  static const MemoryFormat format;
+  return format;
 }
 
 bool is_on_device(std::string_view path) {

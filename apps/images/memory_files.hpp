@@ -82,8 +82,6 @@ class MemoryFilesScope {
 
 /// Whether `path` names one, where this thread has MemoryFiles; else it is a file's name as any other.
 bool is_in_memory(std::string_view path);
-/// Those of this thread, and the name within. For paths with is_in_memory().
-MemoryFiles& memory_files();
 /// Whether `path` names one on a device.
 bool is_on_device(std::string_view path);
 std::string name_in_memory(std::string_view path);

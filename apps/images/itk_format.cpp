@@ -1,0 +1,169 @@
+// The formats that ITK reads and writes: NRRD, NIfTI, TIFF, HDF5, DICOM.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "apps/images/atomic_file.hpp"
+#include "apps/images/float_range.hpp"
+#include "apps/images/formats_of_itk.hpp"
+#include "apps/images/image_format.hpp"
+#include "apps/images/image_series.hpp"
+#include "apps/images/itk_image.hpp"
+#include "apps/images/itk_series.hpp"
+#include "apps/images/slice_files.hpp"
+#include "host/system/error.hpp"
+#include "host/volume/typed_volume.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_tiff(const std::string& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".tif" || extension == ".tiff";
+}
+
+bool is_nifti(const std::string& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".nii" || extension == ".nii.gz";
+}
+
+// Once a path: some are written again and again.
+void warn_of_tiff(const std::string& path) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(path).second)
+    spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
+                 path);
+}
+
+// Larger sizes make ITK's writer fail as on a full disk.
+void require_sizes(const std::string& path, const Grid& grid) {
+  constexpr std::size_t most = 32767;  // of nifti1.h
+  if (is_nifti(path) && *std::max_element(grid.size.begin(), grid.size.end()) > most)
+    throw InputError(
+        fmt::format("'{}': NIfTI holds at most {} voxels along an axis, the volume has {}; give .mha or .nrrd", path,
+                    most, fmt::join(grid.size, " x ")));
+}
+
+void write_through_itk(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
+                       bool compressed) {
+  if (is_tiff(path)) warn_of_tiff(path);
+  if (names_slice_files(path)) return write_slice_files(grid, storage, voxels, path);
+  require_sizes(path, grid);
+  TemporaryFile file(path);
+  try {
+    write_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
+    verify_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
+  } catch (const FileError& error) {
+    fail_unwritten(path, std::uint64_t{grid.count()} * component_bytes(storage.component), error.what());
+  }
+  file.reopen();
+  file.commit();
+}
+
+// ITK's writers want all voxels at once.
+class ItkSink : public ImageSink {
+ public:
+  ItkSink(std::string path, const Grid& grid, const ImageStorage& storage)
+      : path_(std::move(path)), storage_(storage), volume_(grid, storage.component, storage.scaling), sink_(volume_) {}
+  const Grid& grid() const override { return volume_.grid; }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override { sink_.write(first, count, from); }
+  std::size_t changed() const override { return sink_.changed(); }
+  void commit() override { write_through_itk(volume_.grid, storage_, volume_.bytes(), path_, false); }
+
+ private:
+  std::string path_;
+  ImageStorage storage_;
+  TypedVolume volume_;
+  TypedSink sink_;
+};
+
+class ItkFormat : public ImageFormat {
+ public:
+  const std::vector<std::string>& write_extensions() const override { return itk_write_extensions(); }
+  const std::vector<std::string>& read_extensions() const override { return itk_read_extensions(); }
+  // DICOM files often have no extension.
+  bool reads(const std::string& path) const override {
+    return fs::is_directory(path) || ImageFormat::reads(path) || itk_can_read(path);
+  }
+
+  ImageInfo info(const std::string& path) const override { return read_itk_image_info(path); }
+  std::unique_ptr<VolumeSource> open(const std::string& path) const override {
+    TypedVolume volume = read_itk_typed(path);
+    require_float_range(volume, path);
+    return std::make_unique<TypedSource>(std::move(volume));
+  }
+  void require_same_kind(const std::string& path, const std::string& first, const std::string& series) const override {
+    require_same_itk_kind(path, first, series);
+  }
+
+  void check_storage(const std::string& path, const ImageStorage& storage) const override {
+    check_itk_storage(path, storage);
+  }
+  void check_writable(const std::string& path) const override {
+    if (names_slice_files(path)) return check_slice_files(path, 1);
+    check_output_path(path);
+  }
+  // Compressed ones may take less.
+  void require_room(const std::string& path, const Grid& grid, Component component) const override {
+    require_sizes(path, grid);
+    const bool many = names_slice_files(path);
+    if (many) check_slice_files(path, grid.size[2]);
+    if (extension_of(path).ends_with(".gz")) return;
+    halocline::require_room(path, std::uint64_t{grid.count()} * component_bytes(component));
+    require_allowed_size(path, std::uint64_t{many ? grid.slice() : grid.count()} * component_bytes(component));
+  }
+  std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid,
+                                    const ImageStorage& storage) const override {
+    require_room(path, grid, storage.component);
+    ImageStorage kept = storage;
+    if (is_nifti(path))  // which has float32 for them
+      kept.scaling = {static_cast<float>(storage.scaling.slope), static_cast<float>(storage.scaling.offset)};
+    return std::make_unique<ItkSink>(path, grid, kept);
+  }
+  void write(const Volume& volume, const std::string& path, bool compressed, const HeaderNotes& notes) const override {
+    write_through_itk(volume.grid, {Component::float32, {}, notes}, volume.voxels.data(), path, compressed);
+  }
+};
+
+std::vector<std::string> slices_of(const std::string& path) {
+  auto files = series_files(path);
+  return files.empty() ? tiff_files(path) : files;
+}
+
+class SeriesFormat : public ItkFormat {
+ public:
+  // A folder with DICOM files is no series: they are read together.
+  bool reads(const std::string& path) const override {
+    return !slices_of(path).empty() && !(fs::is_directory(path) && itk_holds_dicom(path));
+  }
+  ImageInfo info(const std::string& path) const override { return read_itk_series_info(slices_of(path), path); }
+  std::unique_ptr<VolumeSource> open(const std::string& path) const override {
+    return open_itk_series(slices_of(path), path);
+  }
+  bool is_read_in_pieces(const std::string&) const override { return true; }
+};
+
+}  // namespace
+
+const ImageFormat& itk_format() {
+  static const ItkFormat format;
+  return format;
+}
+
+const ImageFormat& series_format() {
+  static const SeriesFormat format;
+  return format;
+}
+
+}  // namespace halocline
