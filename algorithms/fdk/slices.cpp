@@ -60,7 +60,7 @@ Requirements requirements_of(const FdkFilter& filter, const FdkParameters& param
   const auto [columns, rows, views] = filter.rows().padded.size;
   Requirements requirements;
   requirements.algorithm = parameters.variance ? "slices variance" : "slices";
-  requirements.over = Domain::voxel_sums;
+  requirements.form = ProgramForm::voxel_sums;
   requirements.stack = {columns, rows, views};
   filter.declare(requirements);
   requirements.kernels.emplace_back("slices_keep");

@@ -140,7 +140,7 @@ std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range v
 
 void VoxelDriven::declare(Requirements& requirements) const {
   requirements.size = grid_.size;
-  requirements.over = Domain::voxel_sums;
+  requirements.form = ProgramForm::voxel_sums;
   requirements.stack = projections_.size;
   // While the last batch is added, slices that are done travel to the host: it has to take as long as that.
   if (!options_.cpu) requirements.preferred_batch *= 4;

@@ -4,7 +4,6 @@ namespace halocline {
 
 Program program_of(std::shared_ptr<const BackprojectionMethod> method) {
   Step step{.name = "backproject",
-            .over = Domain::voxel_sums,
             .arrays = {in("raw"), out("volume")},
             .filter = [method](Slab& slab, Range views) { method->filter(slab, views); },
             .work = [method](Slab& slab, const WorkRange& part,

@@ -44,7 +44,7 @@ Requirements SliceBackprojection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "backproject";
   requirements.size = volume_.size;
-  requirements.over = Domain::voxel_sums;
+  requirements.form = ProgramForm::voxel_sums;
   requirements.stack = projections_.size;
   requirements.arrays = {
       {.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},

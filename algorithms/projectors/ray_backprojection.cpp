@@ -40,7 +40,7 @@ Requirements RayBackprojection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "backproject";
   requirements.size = volume_.size;
-  requirements.over = Domain::voxel_sums;
+  requirements.form = ProgramForm::voxel_sums;
   requirements.stack = projections_.size;
   requirements.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
                          {.name = "lines",

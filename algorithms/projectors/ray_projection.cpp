@@ -102,7 +102,7 @@ Requirements RayProjection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "project";
   requirements.size = volume_.size;
-  requirements.over = Domain::ray_sums;
+  requirements.form = ProgramForm::ray_sums;
   requirements.stack = projections_.size;
   requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
@@ -222,7 +222,6 @@ void RayProjection::project(Slab& slab, Range views) const {
 
 Program program_of(std::shared_ptr<const RayProjection> method) {
   Step step{.name = "project",
-            .over = Domain::ray_sums,
             .arrays = {in("volume"), out("projections")},
             .prepare = [method](Slab& slab) { method->loaded(slab); },
             .work = [method](Slab& slab, const WorkRange& part, const Scalars&) { method->project(slab, part.views); },

@@ -94,10 +94,9 @@ RayOperator RayOperator::labelled(const std::string& label) const {
 Program RayOperator::program(const std::string& name, int largest_subset) const {
   const Requirements forward = forward_->requirements();
   Program program;
-  program.name = name;
   program.needs.algorithm = name;
   program.needs.size = forward.size;
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.stack = forward.stack;
   add_start(program, forward_, label_ + forward_prefix);
   if (fast_) add_start(program, fast_, label_ + fast_prefix);

@@ -52,13 +52,13 @@ KernelTrial sums_trial(const Program& program) {
 }  // namespace
 
 std::optional<KernelTrial> trial_of(const Program& program) {
-  switch (form_of(program)) {
-    case Form::stencil:
+  switch (program.needs.form) {
+    case ProgramForm::stencil:
       return stencil_trial(program);
-    case Form::voxel_sums:
-    case Form::ray_sums:
+    case ProgramForm::voxel_sums:
+    case ProgramForm::ray_sums:
       return sums_trial(program);
-    case Form::steps:
+    case ProgramForm::steps:
       break;
   }
   return std::nullopt;

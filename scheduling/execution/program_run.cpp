@@ -24,17 +24,17 @@ const ArrayNeed* output_of(const Program& program) {
 
 void check_sizes(const Program& program, const ProgramInputs& inputs, const VolumeSink& output) {
   const ArrayNeed* result = output_of(program);
-  if (result == nullptr) throw std::logic_error(program.name + " declares no output");
+  if (result == nullptr) throw std::logic_error(program.needs.algorithm + " declares no output");
   if (output.grid().size != whole_extent(*result, program.needs))
-    throw std::logic_error("the result has another size than " + program.name);
+    throw std::logic_error("the result has another size than " + program.needs.algorithm);
   for (const auto& need : program.needs.arrays) {
     if (need.lifetime != Lifetime::input && !is_given(program, need.name)) continue;
     if (space_of(need.kind) == Space::fixed) continue;
     const ArraySource& input = input_of(inputs, program, need.name);
-    if (input.source == nullptr && form_of(program) != Form::voxel_sums)
-      throw std::logic_error(fmt::format("the input {} of {} has to be a source", need.name, program.name));
+    if (input.source == nullptr && program.needs.form != ProgramForm::voxel_sums)
+      throw std::logic_error(fmt::format("the input {} of {} has to be a source", need.name, program.needs.algorithm));
     if (input.source != nullptr && input.source->grid().size != whole_extent(need, program.needs))
-      throw std::logic_error(fmt::format("the input {} has another size than {}", need.name, program.name));
+      throw std::logic_error(fmt::format("the input {} has another size than {}", need.name, program.needs.algorithm));
   }
 }
 
@@ -45,7 +45,8 @@ ArraySource::ArraySource(const VolumeSource* from)
 
 const ArraySource& input_of(const ProgramInputs& inputs, const Program& program, const std::string& name) {
   const auto found = inputs.find(name);
-  if (found == inputs.end()) throw std::logic_error(fmt::format("{} needs the input {}", program.name, name));
+  if (found == inputs.end())
+    throw std::logic_error(fmt::format("{} needs the input {}", program.needs.algorithm, name));
   return found->second;
 }
 
@@ -93,14 +94,14 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   const Program ready = placed_program(program, inputs, output, devices);
   const std::vector<Device> working = working_devices(devices);
   const Plan plan = plan_of_run(ready, working, options);
-  switch (form_of(program)) {
-    case Form::stencil:
+  switch (program.needs.form) {
+    case ProgramForm::stencil:
       return run_stencil(ready, inputs, output, working, plan, options);
-    case Form::voxel_sums:
+    case ProgramForm::voxel_sums:
       return run_voxel_sums(ready, inputs, output, working, plan, options);
-    case Form::ray_sums:
+    case ProgramForm::ray_sums:
       return run_ray_sums(ready, inputs, output, working, plan, options);
-    case Form::steps:
+    case ProgramForm::steps:
       return run_steps(ready, inputs, output, working, plan, options);
   }
   throw std::logic_error("no such form of a program");

@@ -1,4 +1,4 @@
-// Slabs into batches of views, which devices share (Form::ray_sums).
+// Slabs into batches of views, which devices share (ProgramForm::ray_sums).
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -112,7 +112,7 @@ class RaySums {
     }
     const std::lock_guard lock(progress_mutex_);
     done_ += static_cast<double>(batch.count());
-    if (options_.progress) options_.progress({program_.name, done_, static_cast<double>(views_), {}});
+    if (options_.progress) options_.progress({program_.needs.algorithm, done_, static_cast<double>(views_), {}});
     return crossed;
   }
 

@@ -54,8 +54,8 @@ std::function<Range(Range)> hull(std::function<Range(Range)> a, std::function<Ra
 
 Session::Session(std::vector<Device> devices, PlanOptions options)
     : devices_(std::move(devices)), options_(std::move(options)), models_(device_models(devices_)) {
-  program_.name = program_.needs.algorithm = "expressions";
-  program_.needs.over = Domain::views;
+  program_.needs.algorithm = "expressions";
+  program_.needs.form = ProgramForm::steps;
 }
 
 Session::~Session() = default;

@@ -1,5 +1,5 @@
-// What a run of a stencil loop (Form::stencil) has in common with the slabs that carry it out: resident_slabs.hpp or
-// streamed_slabs.hpp.
+// What a run of a stencil loop (ProgramForm::stencil) has in common with the slabs that carry it out:
+// resident_slabs.hpp or streamed_slabs.hpp.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Iterations of a stencil over resident or streamed slabs (Form::stencil).
+// Iterations of a stencil over resident or streamed slabs (ProgramForm::stencil).
 #include <algorithm>
 #include <chrono>
 #include <limits>

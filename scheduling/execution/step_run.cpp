@@ -1,4 +1,4 @@
-// Programs of any steps, task by task (Form::steps).
+// Programs of any steps, task by task (ProgramForm::steps).
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -132,7 +132,8 @@ class StepRun {
 
   void report(int done) const {
     if (!options_.progress) return;
-    ProgressState state{program_.name, static_cast<double>(done), static_cast<double>(program_.needs.iterations),
+    ProgressState state{program_.needs.algorithm, static_cast<double>(done),
+                        static_cast<double>(program_.needs.iterations),
                         program_.note ? program_.note(scalars_) : std::string()};
     if (!plan_.resident) state.up = static_cast<double>(traffic_.up), state.down = static_cast<double>(traffic_.down);
     options_.progress(state);

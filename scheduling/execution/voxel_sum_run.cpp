@@ -1,4 +1,4 @@
-// Batches of views into slabs, which devices take from a queue (Form::voxel_sums).
+// Batches of views into slabs, which devices take from a queue (ProgramForm::voxel_sums).
 #include <algorithm>
 #include <chrono>
 #include <cstring>

@@ -300,7 +300,7 @@ SliceBytes slice_bytes(const Requirements& requirements) {
 }
 
 bool shares_views(const Requirements& requirements) {
-  return requirements.over == Domain::ray_sums;
+  return requirements.form == ProgramForm::ray_sums;
 }
 
 double count_passes(const Requirements& requirements, int iterations_per_exchange) {
@@ -425,7 +425,7 @@ double count_bus_bytes(const Plan& plan) {
 
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
-  if (plan.requirements.over == Domain::views) return bytes_on_host(plan);
+  if (plan.requirements.form == ProgramForm::steps) return bytes_on_host(plan);
   if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.options.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
   return (bytes.state - bytes.output) * slices_of(plan.requirements);

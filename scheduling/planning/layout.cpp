@@ -16,7 +16,7 @@ double weight(const DeviceModel& device) {
 
 Range detector_rows(const Requirements& requirements, Range extended) {
   const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
-  const bool all = requirements.over == Domain::views;  // steps over other than voxel sums need them
+  const bool all = requirements.form == ProgramForm::steps;  // steps over other than voxel sums need them
   if (rows == 0 || all || !requirements.detector_rows) return {0, rows};
   const Range wanted = requirements.detector_rows(extended);
   const auto begin =
@@ -306,7 +306,7 @@ auto shape_of(const ArrayNeed& need) {
 }
 
 auto shape_of(const Requirements& r) {
-  return std::tie(r.size, r.over, r.stack, r.iterations, r.halo_low, r.halo_high, r.reduction_halo,
+  return std::tie(r.size, r.form, r.stack, r.iterations, r.halo_low, r.halo_high, r.reduction_halo,
                   r.reduction_every_iteration, r.reductions, r.reductions_steer, r.together, r.batch_step,
                   r.largest_part);
 }

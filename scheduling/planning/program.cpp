@@ -5,13 +5,6 @@
 
 namespace halocline {
 
-Form form_of(const Program& program) {
-  if (program.loop != nullptr) return Form::stencil;
-  if (!program.each.empty() || program.first.size() != 1) return Form::steps;
-  const Domain over = program.first.front().over;
-  return over == Domain::voxel_sums ? Form::voxel_sums : over == Domain::ray_sums ? Form::ray_sums : Form::steps;
-}
-
 namespace {
 
 void add_next(Requirements& needs, const std::string& name) {
@@ -23,9 +16,9 @@ void add_next(Requirements& needs, const std::string& name) {
 }  // namespace
 
 Program single_step(Requirements needs, std::function<void(Slab&)> start, Step step) {
+  step.over = needs.form == ProgramForm::ray_sums ? Domain::ray_sums : Domain::voxel_sums;
   add_next(needs, step.over == Domain::ray_sums ? written_by(step) : read_by(step));
   Program program;
-  program.name = needs.algorithm;
   program.needs = std::move(needs);
   program.start.push_back(std::move(start));
   program.first.push_back(std::move(step));
@@ -34,7 +27,6 @@ Program single_step(Requirements needs, std::function<void(Slab&)> start, Step s
 
 Program stencil_program(Requirements needs, const StencilLoop& loop, Reduction& reduction) {
   Program program;
-  program.name = needs.algorithm;
   program.needs = std::move(needs);
   program.needs.together = loop.together();
   program.needs.reductions = reduction.expected_reductions(program.needs.iterations);

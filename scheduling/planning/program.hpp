@@ -71,7 +71,6 @@ struct Step {
 /// One of three kinds: iterations of a stencil (`loop`), steps of which some are repeated (`first`, `each`), and as a
 /// special case of these one step over ray or voxel sums, for which the executor has faster forms.
 struct Program {
-  std::string name;
   /// Sizes, arrays, kernels, the number of iterations, and for how many slices beyond its interior a slab has room:
   /// halo_high slices of a volume that ray_sums read, and those that steps read (Step::halo_low, halo_high). Volumes
   /// and projections of lifetime scratch are lost after a step's work on one slab and batch, others outlive it. One
@@ -94,15 +93,6 @@ struct Program {
   /// For progress lines.
   std::function<std::string(const Scalars&)> note = {};
 };
-
-/// How the executor runs a program.
-enum class Form {
-  stencil,     ///< iterations over resident slabs, or are streamed in time-skewed regions
-  voxel_sums,  ///< batches of views into slabs, which devices take from a queue
-  ray_sums,    ///< slabs into batches of views, which devices share
-  steps        ///< all others: tasks of a slab and a batch (step_tasks.hpp)
-};
-Form form_of(const Program& program);
 
 /// A program that has its only step, which goes over ray or voxel sums from inputs to the output. Its projections get a
 /// second array (ArrayRole::next), so that batches go to the two in turn.

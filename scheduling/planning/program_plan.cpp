@@ -45,7 +45,7 @@ class ProgramPlanner {
   }
 
   Plan plan() const {
-    library_log()->trace("planning {}", program_.name);
+    library_log()->trace("planning {}", program_.needs.algorithm);
     std::optional<Plan> best;
     if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and the others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
@@ -62,7 +62,7 @@ class ProgramPlanner {
     const auto views = static_cast<std::int64_t>(program_.needs.stack[2]);
     for (const StepUse& use : uses_)
       if (use.step->over != Domain::slices && use.views.count() < views && program_.needs.largest_part == 0)
-        throw std::logic_error(program_.name + ": " + use.step->name +
+        throw std::logic_error(program_.needs.algorithm + ": " + use.step->name +
                                " goes over some of the views, and largest_part does not say over how many at most");
   }
 
@@ -166,7 +166,7 @@ class ProgramPlanner {
     PlanOptions smallest = options_;
     smallest.batch = program_.needs.batch_step;
     make_plan(with_step_sums(program_, program_.needs), common_.devices, smallest);
-    throw PlanError(program_.name + ": the devices have too little memory; give more with `device_memory`");
+    throw PlanError(program_.needs.algorithm + ": the devices have too little memory; give more with `device_memory`");
   }
 
   const Program& program_;
@@ -199,9 +199,9 @@ Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel>
 
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (!devices.empty()) {  // else make_plan() says what is missing
-    const Form form = form_of(program);
-    if (form == Form::steps) return ProgramPlanner(program, devices, options).plan();
-    if (form == Form::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);
+    const ProgramForm form = program.needs.form;
+    if (form == ProgramForm::steps) return ProgramPlanner(program, devices, options).plan();
+    if (form == ProgramForm::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);
   }
   return make_plan(program.needs, devices, options);
 }

@@ -44,7 +44,7 @@ constexpr Space space_of(ArrayKind kind) {
 /// iteration: of a program (planning/program.hpp), lives from step to step but not from iteration to iteration.
 enum class Lifetime { input, state, scratch, output, sums, iteration };
 
-/// What a job, or a step of a program, goes over.
+/// What a step of a program goes over.
 enum class Domain {
   slices,    ///< every slab of the volume: reads and writes volumes, voxel by voxel
   views,     ///< every batch of views: reads and writes projections, pixel by pixel
@@ -99,12 +99,18 @@ struct KernelCost {
   double reduction_bytes = 0;  ///< the same for a voxel and a reduction
 };
 
+/// How the executor runs a program.
+enum class ProgramForm {
+  stencil,     ///< iterations over a volume, in slabs that are resident or streamed in time-skewed regions
+  voxel_sums,  ///< a volume from projections: batches of views into slabs, which devices take from a queue
+  ray_sums,    ///< projections of a volume: slabs into batches of views, which devices share
+  steps        ///< any steps: tasks of a slab and a batch (step_tasks.hpp)
+};
+
 struct Requirements {
   std::string algorithm;
-  std::array<std::size_t, 3> size{1, 1, 1};  // of the volume; slabs are ranges of the last axis
-  /// slices: iterations over a volume. ray_sums: projections of a volume. voxel_sums: a volume from projections. views:
-  /// a program (program.hpp), whose steps say for themselves.
-  Domain over = Domain::slices;
+  ProgramForm form = ProgramForm::stencil;
+  std::array<std::size_t, 3> size{1, 1, 1};   // of the volume; slabs are ranges of the last axis
   std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
   std::vector<ArrayNeed> arrays;
   int iterations = 1;
@@ -129,7 +135,7 @@ struct Requirements {
 
 /// A method that improves a volume by iterations.
 inline bool is_iterative(const Requirements& requirements) {
-  return requirements.over == Domain::slices;
+  return requirements.form == ProgramForm::stencil;
 }
 
 /// Elements along the axes of all of an array in the space of the volume or the projections: voxels, or columns (of

@@ -233,10 +233,10 @@ void check_halos(const Program& program) {
       if (step.halo_low == 0 && step.halo_high == 0) continue;
       if (step.over != Domain::slices || step.halo_low > program.needs.halo_low ||
           step.halo_high > program.needs.halo_high)
-        throw std::logic_error(program.name + ": slabs have no room for the halo of " + step.name);
+        throw std::logic_error(program.needs.algorithm + ": slabs have no room for the halo of " + step.name);
       for (const auto& [name, access] : step.arrays)
         if (access == Access::inout && !array_of(program.needs, name).halo_inout)
-          throw std::logic_error(program.name + ": " + step.name + " reads neighbours in " + name +
+          throw std::logic_error(program.needs.algorithm + ": " + step.name + " reads neighbours in " + name +
                                  ", which it writes and which is not declared halo_inout");
     }
 }

@@ -26,9 +26,9 @@ const Grid grid{{7, 5, 6}, {1, 1, 1}};
 
 Program begun(int iterations) {
   Program program;
-  program.name = program.needs.algorithm = "recorded";
+  program.needs.algorithm = "recorded";
   program.needs.size = grid.size;
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.iterations = iterations;
   return program;
 }

@@ -50,7 +50,8 @@ Vector filtered(const Grid& grid, const Vector& x) {
 // x becomes M x on the device.
 Program filter_alone(const Grid& grid) {
   Program program;
-  program.name = program.needs.algorithm = "ramp";
+  program.needs.algorithm = "ramp";
+  program.needs.form = ProgramForm::steps;
   program.needs.size = grid.size;
   expressions::Recording on(program, grid, grid);
   const auto x = on.volume("x", Lifetime::input), y = on.volume("y", Lifetime::state),

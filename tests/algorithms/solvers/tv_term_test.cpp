@@ -26,9 +26,9 @@ double most_of(const Volume& a, const Volume& b) {
 // argmin_x sum (x - f)^2 / (2 tau) + lambda TV(x), by so many steps.
 Program proximal(const Grid& grid, const Regulariser& regulariser, int steps) {
   Program program;
-  program.name = program.needs.algorithm = "proximal";
+  program.needs.algorithm = "proximal";
   program.needs.size = grid.size;
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.iterations = steps;
   expressions::Recording on(program, grid, grid);
   const auto f = on.volume("f", Lifetime::input), tau = on.volume("tau", Lifetime::input);

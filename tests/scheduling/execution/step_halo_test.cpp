@@ -72,9 +72,9 @@ const Grid grid{{7, 5, 11}, {1, 1, 1}};
 
 Program stencils(Halos first, Halos second) {
   Program program;
-  program.name = program.needs.algorithm = "stencils";
+  program.needs.algorithm = "stencils";
   program.needs.size = grid.size;
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.iterations = 3;
   expressions::Recording on(program, grid, grid);
   on.volume("f", Lifetime::input);

@@ -113,10 +113,10 @@ Step largest(const char* x) {
 // Program of iterations n: smooth if n is odd; r = r / 2 + m b on its views, m the mean of x; two sums over these.
 Program subsets() {
   Program begun;
-  begun.name = begun.needs.algorithm = "subsets";
+  begun.needs.algorithm = "subsets";
   begun.needs.size = volume.size;
   begun.needs.stack = stack.size;
-  begun.needs.over = Domain::views;
+  begun.needs.form = ProgramForm::steps;
   begun.needs.iterations = iterations;
   begun.needs.largest_part = begun.needs.preferred_batch = 5;
   begun.given = {"x", "u"};

@@ -203,7 +203,7 @@ TEST(LeavingOut, takesASlowDeviceWhoseMemoryIsNeeded) {
 Requirements projector() {
   Requirements r;
   r.algorithm = "project";
-  r.over = Domain::ray_sums;
+  r.form = ProgramForm::ray_sums;
   r.size = {256, 256, 256};
   r.stack = {256, 256, 720};
   r.arrays.resize(2);

@@ -50,7 +50,7 @@ Requirements stencil(std::array<std::size_t, 3> size, int iterations = 200) {
 Requirements fdk(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
   Requirements r;
   r.algorithm = "fdk";
-  r.over = Domain::voxel_sums;
+  r.form = ProgramForm::voxel_sums;
   r.size = size;
   r.stack = stack;
   const auto nz = static_cast<double>(size[2]), rows = static_cast<double>(stack[1]);
@@ -75,7 +75,7 @@ Requirements fdk(std::array<std::size_t, 3> size, std::array<std::size_t, 3> sta
 Requirements joseph(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
   Requirements r;
   r.algorithm = "joseph";
-  r.over = Domain::ray_sums;
+  r.form = ProgramForm::ray_sums;
   r.size = size;
   r.stack = stack;
   r.halo_high = 1;

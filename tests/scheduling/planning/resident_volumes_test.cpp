@@ -25,7 +25,7 @@ Requirements maker(std::size_t scratch) {
   Requirements needs;
   needs.algorithm = "maker";
   needs.size = {64, 64, slices};
-  needs.over = Domain::voxel_sums;
+  needs.form = ProgramForm::voxel_sums;
   needs.stack = {10, 10, 10};
   needs.preferred_batch = 1;
   needs.arrays = {array("volume", Lifetime::output), array("scratch", Lifetime::scratch, scratch)};

@@ -19,9 +19,9 @@ constexpr std::size_t side = 64, batch_bytes = 4 * side * side * 16, volume_byte
 // One array of projections.
 Program small_program() {
   Program program;
-  program.name = program.needs.algorithm = "example";
+  program.needs.algorithm = "example";
   program.needs.size = {side, side, side};
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.stack = {side, side, 160};
   program.needs.iterations = 4;
   program.needs.arrays = {{.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},

@@ -18,9 +18,9 @@ using Move = Residence::Move;
 
 Program program_of(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
   Program program;
-  program.name = program.needs.algorithm = "example";
+  program.needs.algorithm = "example";
   program.needs.size = size;
-  program.needs.over = Domain::views;
+  program.needs.form = ProgramForm::steps;
   program.needs.stack = stack;
   program.needs.halo_high = 1;
   program.needs.iterations = 4;
