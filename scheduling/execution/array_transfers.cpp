@@ -9,7 +9,7 @@ namespace halocline {
 using Move = Residence::Move;
 
 ArrayTransfers::ArrayTransfers(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
-    : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic), places_(places_of(plan)) {}
+    : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic) {}
 
 void ArrayTransfers::begin_step(std::map<std::string, std::string> second_buffers,
                                 const std::vector<std::string>& replaced) {
@@ -71,7 +71,7 @@ void ArrayTransfers::carry_out(const Move& move, const std::string& array) {
 
 void ArrayTransfers::load(const std::string& name, const Residence::Part& part, const std::string& array) {
   const ArrayNeed& need = need_of(name);
-  if (places_.at(name) == Place::device)
+  if (place_of(plan_, name) == Place::device)
     copy_stored(need, part, false);
   else if (need.kind == ArrayKind::volume)
     load_volume(need, part.held, array);
@@ -81,7 +81,7 @@ void ArrayTransfers::load(const std::string& name, const Residence::Part& part, 
 
 void ArrayTransfers::store(const std::string& name, const Residence::Part& part, const std::string& array) {
   const ArrayNeed& need = need_of(name);
-  if (places_.at(name) == Place::device) return copy_stored(need, part, true);
+  if (place_of(plan_, name) == Place::device) return copy_stored(need, part, true);
   const bool volume = need.kind == ArrayKind::volume;
   store_bytes(need, volume ? bytes_of(need, part.range.begin - held_with(part.range).begin) : 0, part.range, array);
 }
@@ -158,7 +158,7 @@ void ArrayTransfers::load_whole(const std::string& name) {
   if (need.kind == ArrayKind::volume) return load_slices(name, slab_.extended());
   const std::size_t bytes = whole_bytes(need, plan_.requirements);
   slab_.upload_bytes(
-      places_.at(name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name, bytes,
+      place_of(plan_, name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name, bytes,
       [&](std::byte* at, std::size_t first, std::size_t count) { transport_.get(name, first, count, at); });
   traffic_.up += bytes;
 }
@@ -167,7 +167,8 @@ void ArrayTransfers::save_whole(const std::string& name) {
   const ArrayNeed& need = need_of(name);
   if (need.kind == ArrayKind::volume) return store_slices(name, slab_.interior());
   const auto views = static_cast<std::int64_t>(plan_.requirements.stack[2]);
-  store_bytes(need, 0, {0, views}, places_.at(name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name);
+  store_bytes(need, 0, {0, views},
+              place_of(plan_, name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name);
 }
 
 }  // namespace halocline

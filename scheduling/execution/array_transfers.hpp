@@ -35,9 +35,6 @@ class ArrayTransfers {
   /// A kept array that resides here: the slab's slices with their halos, or all views; and back.
   void load_whole(const std::string& name);
   void save_whole(const std::string& name);
-  /// The plan has more arrays.
-  void refresh() { places_ = places_of(plan_); }
-  Place place(const std::string& name) const { return places_.at(name); }
 
  private:
   struct Result {
@@ -59,7 +56,6 @@ class ArrayTransfers {
   DeviceSlab& slab_;
   Transport& transport_;
   BusTraffic& traffic_;
-  std::map<std::string, Place> places_;
   std::map<std::string, std::string> second_buffers_;
   std::map<std::string, Result> results_;
   std::set<std::string> to_swap_, replaced_;

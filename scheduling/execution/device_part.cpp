@@ -158,11 +158,6 @@ void DevicePart::load(const std::string& name) {
   slab_.wait();
 }
 
-void DevicePart::add(const ArrayNeed& need) {
-  slab_.add(need, plan_, device_);
-  transfers_.refresh();
-}
-
 void DevicePart::deliver(const std::string& name, VolumeSink& sink) {
   traffic_.down += slab_.download(name, slab_.interior(), sink);
   slab_.wait();

@@ -32,10 +32,10 @@ class DevicePart {
   void save(const std::string& name);
   void load(const std::string& name);
   /// The plan has another array.
-  void add(const ArrayNeed& need);
+  void add(const ArrayNeed& need) { slab_.add(need, plan_, device_); }
   /// The interior of the output goes to the sink.
   void deliver(const std::string& name, VolumeSink& sink);
-  bool holds(const std::string& name) const { return transfers_.place(name) != Place::host; }
+  bool holds(const std::string& name) const { return place_of(plan_, name) != Place::host; }
 
  private:
   void work(const Step& step, const Task& task, const Scalars& scalars);

@@ -9,7 +9,7 @@
 namespace halocline {
 
 DeviceParts::DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices,
-                         InProcessTransport& transport, BusTraffic& traffic, DeviceThreads& threads)
+                         Transport& transport, BusTraffic& traffic, DeviceThreads& threads)
     : program_(program), plan_(plan), transport_(transport), threads_(threads) {
   for (const auto& slab : plan.slabs) parts_[slab.device] = nullptr;
   threads_.each(plan_, [&](int device) {

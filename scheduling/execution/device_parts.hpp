@@ -8,15 +8,15 @@
 
 #include "scheduling/execution/device_part.hpp"
 #include "scheduling/execution/device_threads.hpp"
-#include "scheduling/transport/in_process.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
 class DeviceParts {
  public:
   /// All that is given has to outlive it. Allocates what the plan says.
-  DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices,
-              InProcessTransport& transport, BusTraffic& traffic, DeviceThreads& threads);
+  DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices, Transport& transport,
+              BusTraffic& traffic, DeviceThreads& threads);
 
   /// Of every device, on its thread.
   void each(const std::function<void(DevicePart&)>& work);
@@ -28,7 +28,7 @@ class DeviceParts {
 
   const Program& program_;
   const Plan& plan_;
-  InProcessTransport& transport_;
+  Transport& transport_;
   DeviceThreads& threads_;
   std::map<int, std::unique_ptr<DevicePart>> parts_;  // by device
 };

@@ -3,27 +3,34 @@
 #pragma once
 
 #include "scheduling/execution/program_run.hpp"
+#include "scheduling/execution/replanning.hpp"
 
 namespace halocline {
 
+/// A program to run, and where its data come from and go. The executors keep references.
+struct RunRequest {
+  const Program& program;
+  const ProgramInputs& inputs;
+  VolumeSink& output;
+  const RunOptions& options;
+};
+
 /// Iterations of a stencil over resident or streamed slabs. RunOptions: all but output_store.
-RunResult run_stencil(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
-/// Slices arrive at the output while the work goes on; those that have are not computed again when a device fails or
-/// memory runs out: RunResult then reports the rest. RunOptions: plan, progress, output_store.
-RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                         const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
+RunResult run_stencil(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
+/// Slices arrive at the output while the work continues; those that have arrived are not computed again when a device
+/// fails or memory runs out: RunResult then reports the rest. RunOptions: plan, progress, output_store.
+RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
 /// Devices share the views; each takes its batches over all slabs in order of slices. RunOptions: plan, progress.
-RunResult run_ray_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
+RunResult run_ray_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
 /// RunOptions: plan, progress, time_limit, keep_partial, checkpoint_store, keep_every.
-RunResult run_steps(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                    const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
+RunResult run_steps(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
+
+/// Attempts that plan the whole program again with the same options, and add what `run` moves over the bus by way of
+/// sources and sinks that reside on devices.
+Attempts attempts_of(const RunRequest& request, const Plan& plan,
+                     std::function<RunResult(const Plan&, const std::vector<Device>&)> run);
 
 /// The source of an input that the program declares.
 const ArraySource& input_of(const ProgramInputs& inputs, const Program& program, const std::string& name);
-
-/// Bytes that sources and sinks which lie on devices have moved over the bus so far.
-double bus_bytes_of(const ProgramInputs& inputs, const VolumeSink& output);
 
 }  // namespace halocline

@@ -61,11 +61,25 @@ Program placed_program(Program program, const ProgramInputs& inputs, const Volum
   return program;
 }
 
-double bus_bytes_of(const ProgramInputs& inputs, const VolumeSink& output) {
-  auto bytes = static_cast<double>(output.bus_bytes());
-  for (const auto& [name, input] : inputs)
-    if (input.source != nullptr) bytes += static_cast<double>(input.source->bus_bytes());
-  return bytes;
+Attempts attempts_of(const RunRequest& request, const Plan& plan,
+                     std::function<RunResult(const Plan&, const std::vector<Device>&)> run) {
+  const auto bus_bytes = [&request] {
+    auto bytes = static_cast<double>(request.output.bus_bytes());
+    for (const auto& [name, input] : request.inputs)
+      if (input.source != nullptr) bytes += static_cast<double>(input.source->bus_bytes());
+    return bytes;
+  };
+  Attempts attempts;
+  attempts.plan_again = [&request, options = plan.options](const auto& available) {
+    return plan_program(request.program, available, options);
+  };
+  attempts.run = [bus_bytes, run = std::move(run)](const Plan& now, const std::vector<Device>& used) {
+    const double before = bus_bytes();
+    RunResult result = run(now, used);
+    result.bus_bytes += bus_bytes() - before;
+    return result;
+  };
+  return attempts;
 }
 
 namespace {
@@ -94,15 +108,16 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   const Program ready = placed_program(program, inputs, output, devices);
   const std::vector<Device> working = working_devices(devices);
   const Plan plan = plan_of_run(ready, working, options);
+  const RunRequest request{ready, inputs, output, options};
   switch (program.needs.form) {
     case ProgramForm::stencil:
-      return run_stencil(ready, inputs, output, working, plan, options);
+      return run_stencil(request, working, plan);
     case ProgramForm::voxel_sums:
-      return run_voxel_sums(ready, inputs, output, working, plan, options);
+      return run_voxel_sums(request, working, plan);
     case ProgramForm::ray_sums:
-      return run_ray_sums(ready, inputs, output, working, plan, options);
+      return run_ray_sums(request, working, plan);
     case ProgramForm::steps:
-      return run_steps(ready, inputs, output, working, plan, options);
+      return run_steps(request, working, plan);
   }
   throw std::logic_error("no such form of a program");
 }

@@ -8,10 +8,8 @@
 #include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/execution/replanning.hpp"
 #include "scheduling/execution/resumable_output.hpp"
 #include "scheduling/planning/cost.hpp"
-#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
@@ -35,18 +33,18 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
 // What all devices share: progress, and where the projections go.
 class RaySums {
  public:
-  RaySums(const Program& program, const ProgramInputs& inputs, ResumableOutput& output, const RunOptions& options)
-      : program_(program),
-        step_(program.first.front()),
+  RaySums(const RunRequest& request, ResumableOutput& output)
+      : program_(request.program),
+        step_(program_.first.front()),
         volume_(read_by(step_)),
         projections_(written_by(step_)),
         before_(name_in_role(ArrayRole::next, projections_)),
-        source_(*input_of(inputs, program, volume_).source),
+        source_(*input_of(request.inputs, program_, volume_).source),
         resumable_(output),
         output_(output.output()),
-        options_(options),
-        views_(static_cast<std::int64_t>(program.needs.stack[2])),
-        view_(program.needs.stack[0] * program.needs.stack[1]) {}
+        options_(request.options),
+        views_(static_cast<std::int64_t>(program_.needs.stack[2])),
+        view_(program_.needs.stack[0] * program_.needs.stack[1]) {}
 
   /// One device: its views, each batch over all slabs in order of slices. Returns the bytes that crossed the bus.
   double run_on(const Device& device, const Plan& plan, Range share) {
@@ -149,19 +147,13 @@ RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>&
 
 }  // namespace
 
-RunResult run_ray_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
-  ResumableOutput resumable(output, nullptr);  // planned again, devices compute views that are written already
-  Attempts attempts;
-  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
-  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
-    const double before = bus_bytes_of(inputs, output);
-    RaySums sums(program, inputs, resumable, options);
-    RunResult run = run_on_all(sums, now, used);
-    run.bus_bytes += bus_bytes_of(inputs, output) - before;
-    return run;
-  };
-  RunResult result = run_replanning(plan, devices, attempts);
+RunResult run_ray_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  ResumableOutput resumable(request.output, nullptr);  // planned again, devices compute views that are written already
+  RunResult result =
+      run_replanning(plan, devices, attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
+                       RaySums sums(request, resumable);
+                       return run_on_all(sums, now, used);
+                     }));
   validate_rates(result, devices);
   return result;
 }

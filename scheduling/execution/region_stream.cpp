@@ -12,24 +12,17 @@ constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
 }  // namespace
 
-RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,
-                           const Reduction& reduction, const HostArrays& host, CommonStop& stop)
-    : loop_(loop),
-      reduction_(reduction),
-      host_(host),
-      stop_(stop),
-      requirements_(plan.requirements),
-      device_(device_index),
-      slab_(device, plan, device_index) {
-  for (const auto& slab : plan.slabs)
-    if (slab.device == device_index) regions_.push_back(slab.interior);
+RegionStream::RegionStream(StencilJob& job, int device, StateMemory state)
+    : job_(job),
+      state_(std::move(state)),
+      requirements_(job.requirements),
+      device_(device),
+      slab_(job.devices[static_cast<std::size_t>(device)], job.plan, device) {
+  for (const auto& slab : job.plan.slabs)
+    if (slab.device == device) regions_.push_back(slab.interior);
   block_ = {regions_.front().begin, regions_.back().end};
-  for (const auto& need : requirements_.arrays) {
+  for (const auto& need : requirements_.arrays)
     if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) inputs_.push_back(need.name);
-    if (is_state(need)) states_.push_back(need.name);
-    if (need.lifetime == Lifetime::output) output_name_ = need.name;
-    if (need.lifetime == Lifetime::sums) sums_name_ = need.name;
-  }
 }
 
 void RegionStream::gather(const Pass& pass) {
@@ -37,14 +30,14 @@ void RegionStream::gather(const Pass& pass) {
   const auto work = skewed_work(requirements_, pass.steps, regions_);
   const Range low{work.front().levels.front().made.begin, block_.begin},
       high{block_.end, work.back().levels.front().made.end};
-  for (const auto& name : states_) {
+  for (const auto& name : job_.states) {
     const std::size_t slice = slab_.slice_bytes(name);
     const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
       to.resize(slice * unsigned_count(std::max<std::int64_t>(0, slices.count())));
       if (to.empty()) return;
       const std::size_t begin = slice * unsigned_count(slices.begin);
       parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
-        host_.transport->get(name, begin + first, count, to.data() + first);
+        job_.transport.get(name, begin + first, count, to.data() + first);
       });
     };
     copy(low, halos_[name].low);
@@ -77,17 +70,17 @@ void RegionStream::run(const Pass& pass) {
 
 // Waits for all that was enqueued.
 void RegionStream::send_sums(const Pass& pass) {
-  const std::size_t slice = slab_.slice_bytes(sums_name_), bytes = slice * unsigned_count(block_.count());
+  const std::size_t slice = slab_.slice_bytes(job_.sums_name), bytes = slice * unsigned_count(block_.count());
   std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // where they go, and what they are
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
     const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + unsigned_count(block_.begin));
     all.emplace_back(begin, bytes);
     slab_.download_bytes(sums_of_pass, begin, all.back().second.data(), bytes);
-    count_down(sums_name_, block_);
+    count_down(job_.sums_name, block_);
   }
   slab_.wait();
-  for (const auto& [begin, sums] : all) host_.transport->put(sums_array, begin, sums.size(), sums.data());
+  for (const auto& [begin, sums] : all) job_.transport.put(sums_array, begin, sums.size(), sums.data());
 }
 
 // What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
@@ -100,10 +93,10 @@ void RegionStream::leave(const Pass& pass, Range slices) const {
     give_back(static_cast<const std::byte*>(volume) + slice * unsigned_count(slices.begin),
               slice * unsigned_count(slices.count()));
   };
-  for (const auto& name : inputs_) done_with(name, host_.input(name).data());
-  if (hands_over(pass)) done_with(output_name_, host_.output->data());
+  for (const auto& name : inputs_) done_with(name, job_.input(name).data());
+  if (hands_over(pass)) done_with(job_.output_name, pass.output->data());
   const auto kept = hands_over(pass) ? std::vector<std::string>{} : stored(pass);
-  for (const auto& name : pass.steps.starts ? kept : states_) done_with(name, host_.state(name));
+  for (const auto& name : pass.steps.starts ? kept : job_.states) done_with(name, state_(name));
 }
 
 SlabPlan RegionStream::plan_of(std::size_t region) const {
@@ -124,7 +117,7 @@ void RegionStream::enter(const Pass& pass, std::size_t region) {
   if (region > 0)
     for (auto& store : stores(pass, region - 1, moving(stored(pass), false), false)) store.work();
   for (auto& load : loads(pass, region, false)) load.work();
-  for (const auto* names : {&inputs_, &states_})
+  for (const auto* names : {&inputs_, &job_.states})
     for (const auto& name : moving(*names, true)) slab_.swap(name, name_in_role(ArrayRole::second_buffer, name));
   slab_.move_to(plan_of(region));
   if (region > 0) copy_inputs_below(region);
@@ -144,8 +137,8 @@ void RegionStream::copy_inputs_below(std::size_t region) {
 }
 
 void RegionStream::start(std::size_t region) {
-  loop_.start(slab_);
-  for (const auto& [name, volume] : *host_.initial) {
+  job_.loop.start(slab_);
+  for (const auto& [name, volume] : job_.options.initial) {
     slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
     count_up(name, work_[region].window);
   }
@@ -162,13 +155,14 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (steps.reduce[level]) reduce(level, pass.first + done, levels[level].reduced);
     if (level + 1 == levels.size()) break;
     const int now = steps.iterations[level];
-    if (!stop_.go(done, now)) break;
-    if (!levels[level + 1].made.empty()) loop_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
+    if (!job_.stop.go(done, now)) break;
+    if (!levels[level + 1].made.empty())
+      job_.loop.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
     // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
     // longer than the device: most are seen to while it has that much to do.
     slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8), [&] { return move_one(); });
-    host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
+    job_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
     move_due(level + 1, steps.iterations.size());
   }
   ended_at_ = level;
@@ -180,7 +174,7 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
 void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   if (slices.empty()) return;
   std::vector<DeviceSlab::Copy> copies;
-  for (const auto& name : states_) {
+  for (const auto& name : job_.states) {
     const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * unsigned_count(seams_[level]),
                       in_window = slice * unsigned_count(slices.begin - slab_.extended().begin),
                       bytes = slice * unsigned_count(slices.count());
@@ -194,9 +188,9 @@ void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
 
 void RegionStream::reduce(std::size_t level, int done, Range slices) {
   if (slices.empty()) return;
-  reduction_.reduce(slab_, done, slices);
-  const std::size_t slice = slab_.slice_bytes(sums_name_);
-  slab_.copy({{sums_name_, slice * unsigned_count(slices.begin - slab_.extended().begin), sums_of_pass,
+  job_.reduction.reduce(slab_, done, slices);
+  const std::size_t slice = slab_.slice_bytes(job_.sums_name);
+  slab_.copy({{job_.sums_name, slice * unsigned_count(slices.begin - slab_.extended().begin), sums_of_pass,
                slice * (logged_[level] * requirements_.size[2] + unsigned_count(slices.begin)),
                slice * unsigned_count(slices.count())}});
 }
@@ -210,15 +204,15 @@ std::vector<std::string> RegionStream::moving(const std::vector<std::string>& na
 
 // What is kept of a pass. Known once its first region has been worked on.
 std::vector<std::string> RegionStream::stored(const Pass& pass) const {
-  if (pass.last && ended_at_ + 1 == pass.steps.levels()) return {output_name_};
-  return states_;
+  if (pass.last && ended_at_ + 1 == pass.steps.levels()) return {job_.output_name};
+  return job_.states;
 }
 
 // A state that goes through memory which the device shares or writes by itself is handed over afterwards: nobody would
 // know when a piece of it has arrived.
 bool RegionStream::hands_over(const Pass& pass) const {
-  return host_.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() &&
-         (host_.output->on_devices() || !slab_.direct(piece_bytes));
+  return pass.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() &&
+         (pass.output->on_devices() || !slab_.direct(piece_bytes));
 }
 
 std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) const {
@@ -239,10 +233,10 @@ std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t
   for (const auto& name : moving(inputs_, into_second))
     for (const Range piece : pieces(name, into_second && region > 0 ? fresh : work_[region].window))
       tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
-                         at(region, [&] { host_.traffic->up += slab_.upload(target, piece, host_.input(name)); });
+                         at(region, [&] { job_.traffic.up += slab_.upload(target, piece, job_.input(name)); });
                        }});
   if (pass.steps.starts) return tasks;
-  for (const auto& name : moving(states_, into_second))
+  for (const auto& name : moving(job_.states, into_second))
     for (const Range piece : pieces(name, fresh))
       tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
                          at(region, [&] { upload_state(name, target, piece); });
@@ -261,25 +255,25 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
   };
   const auto low_begin = block_.begin - static_cast<std::int64_t>(low.size() / slab_.slice_bytes(name));
   from({low_begin, block_.begin}, low.data(), low_begin);
-  from(block_, host_.state(name), 0);
+  from(block_, state_(name), 0);
   from({block_.end, slices.end}, high.data(), block_.end);
 }
 
 std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_t region,
                                                     const std::vector<std::string>& names, bool from_second) {
   std::deque<Task> tasks;
-  const bool to_output = hands_over(pass);
+  VolumeSink* const output = hands_over(pass) ? pass.output : nullptr;
   const Range result = common(work_[region].levels[ended_at_].made, block_);
   for (const auto& name : names) {
     const std::string source = from_second ? name_in_role(ArrayRole::second_buffer, name) : name;
     for (const Range piece : pieces(name, result))
-      tasks.push_back({source, [this, region, name, piece, source, to_output] {
+      tasks.push_back({source, [this, region, name, piece, source, output] {
                          at(region, [&] {
-                           if (to_output) {
-                             host_.traffic->down += slab_.download_later(source, piece, *host_.output);
+                           if (output != nullptr) {
+                             job_.traffic.down += slab_.download_later(source, piece, *output);
                              return;
                            }
-                           slab_.download_later(source, piece, host_.state(name), 0);
+                           slab_.download_later(source, piece, state_(name), 0);
                            count_down(name, piece);
                          });
                        }});
@@ -321,11 +315,11 @@ bool RegionStream::move_one() {
 }
 
 void RegionStream::count_up(const std::string& name, Range slices) {
-  host_.traffic->up += slab_.slice_bytes(name) * unsigned_count(slices.count());
+  job_.traffic.up += slab_.slice_bytes(name) * unsigned_count(slices.count());
 }
 
 void RegionStream::count_down(const std::string& name, Range slices) {
-  host_.traffic->down += slab_.slice_bytes(name) * unsigned_count(slices.count());
+  job_.traffic.down += slab_.slice_bytes(name) * unsigned_count(slices.count());
 }
 
 }  // namespace halocline

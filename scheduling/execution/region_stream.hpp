@@ -6,47 +6,29 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "host/system/uninitialised.hpp"
-#include "host/volume/volume.hpp"
-#include "host/volume/volume_source.hpp"
-#include "scheduling/execution/stop_rule.hpp"
+#include "scheduling/execution/stencil_job.hpp"
 #include "scheduling/planning/skew.hpp"
-#include "scheduling/planning/stencil_loop.hpp"
 #include "scheduling/slabs/device_slab.hpp"
-#include "scheduling/transport/bus_traffic.hpp"
-#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
-/// Where the stream's data come from and go.
-struct HostArrays {
-  std::function<const VolumeSource&(const std::string& name)> input;
-  std::function<std::byte*(const std::string& name)> state;  // of the whole volume; the device's part of it is used
-  /// Where the result of the last pass may go at once instead of into the state; begin() has been called. Or nullptr.
-  VolumeSink* output = nullptr;
-  /// What the arrays hold before the first iteration instead of what start() writes: RunOptions::initial.
-  const std::map<std::string, const Volume*>* initial = nullptr;
-  /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
-  std::function<void(std::int64_t slices, int iterations)> progressed;
-  BusTraffic* traffic = nullptr;  // of all devices
-  /// Gives the state of other devices' parts, and takes the sums (sums_array).
-  Transport* transport = nullptr;
-};
-
 class RegionStream {
  public:
-  /// For device number `device_index` of the plan. All references are kept.
-  RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,
-               const Reduction& reduction, const HostArrays& host, CommonStop& stop);
+  /// Host memory of a state array of the whole volume.
+  using StateMemory = std::function<std::byte*(const std::string& name)>;
+
+  /// Keeps a reference to the job.
+  RegionStream(StencilJob& job, int device, StateMemory state);
 
   struct Pass {
     int first = 0;  // iterations done before
     PassSteps steps;
-    bool last = false;  // if all its steps are done, the output alone is needed afterwards
+    bool last = false;             // if all its steps are done, the output alone is needed afterwards
+    VolumeSink* output = nullptr;  // takes the result of the last pass instead of the state; begin() has been called
   };
 
   /// Copies what the device needs of its neighbours' part of the state. Before any device begins the pass.
@@ -96,16 +78,13 @@ class RegionStream {
   void count_up(const std::string& name, Range slices);
   void count_down(const std::string& name, Range slices);
 
-  const StencilLoop& loop_;
-  const Reduction& reduction_;
-  const HostArrays& host_;
-  CommonStop& stop_;
-  Requirements requirements_;
+  StencilJob& job_;
+  const StateMemory state_;
+  const Requirements requirements_;
   int device_;
   std::vector<Range> regions_;
   Range block_;
-  std::vector<std::string> inputs_, states_;
-  std::string output_name_, sums_name_;
+  std::vector<std::string> inputs_;
   std::map<std::string, Halos> halos_;
   DeviceSlab slab_;  // after what its transfers read and write
 

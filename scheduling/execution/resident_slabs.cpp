@@ -30,7 +30,7 @@ void ResidentSlabs::prepare() {
     slabs_.at(device) = std::move(slab);
   });
   if (job_.plan.slabs.size() > 1)
-    exchange_ = job_.transport.exchange(job_.plan, job_.devices, job_.states, job_.traffic);
+    exchange_ = std::make_unique<HaloExchange>(job_.plan, job_.devices, job_.states, job_.traffic);
   halos_are_there_ = true;  // slabs begin with them
 }
 

@@ -25,10 +25,9 @@ bool same_layout(const Plan& a, const Plan& b) {
   if (a.resident != b.resident || a.batch != b.batch ||
       !std::equal(a.slabs.begin(), a.slabs.end(), b.slabs.begin(), b.slabs.end(), alike))
     return false;
-  const auto before = places_of(a), after = places_of(b);
-  return std::all_of(before.begin(), before.end(), [&](const auto& each) {
-    const auto found = after.find(each.first);
-    return found == after.end() || found->second == each.second;
+  return std::all_of(a.requirements.arrays.begin(), a.requirements.arrays.end(), [&](const ArrayNeed& need) {
+    const ArrayNeed* other = find(b.requirements, need.name);
+    return !is_kept(need) || other == nullptr || place_of(a, need) == place_of(b, *other);
   });
 }
 
@@ -39,8 +38,8 @@ bool has_arrays_of(const Requirements& a, const Requirements& b) {
 }
 
 bool projections_stay(const Plan& plan) {
-  const auto places = places_of(plan);
-  return std::all_of(places.begin(), places.end(), [](const auto& each) { return each.second == Place::working; });
+  return std::all_of(plan.requirements.arrays.begin(), plan.requirements.arrays.end(),
+                     [&](const ArrayNeed& need) { return !is_kept(need) || place_of(plan, need) == Place::working; });
 }
 
 std::function<Range(Range)> hull(std::function<Range(Range)> a, std::function<Range(Range)> b) {

@@ -9,7 +9,7 @@
 
 #include "scheduling/execution/device_parts.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/transport/in_process.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
@@ -54,7 +54,7 @@ class Session {
   bool add_in_place(const Plan& next);
   void trim();
   void save_arrays();
-  bool stays(const std::string& name) const { return places_of(plan_).at(name) != Place::host; }
+  bool stays(const std::string& name) const { return place_of(plan_, name) != Place::host; }
   bool is_enqueued(const Step& step) const;
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);
@@ -67,7 +67,7 @@ class Session {
   bool planned_ = false;     // the plan has all that was asked for
   bool views_stay_ = false;  // all arrays are whole where kernels use them
   BusTraffic traffic_;
-  InProcessTransport transport_;
+  Transport transport_;
   DeviceThreads threads_;
   std::unique_ptr<DeviceParts> parts_;
   std::set<std::string> used_, free_;  // arrays

@@ -2,16 +2,15 @@
 
 namespace halocline {
 
-StencilJob::StencilJob(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
-    : loop(*program.loop),
-      reduction(*program.reduction),
-      inputs(inputs),
-      output(output),
+StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan)
+    : loop(*request.program.loop),
+      reduction(*request.program.reduction),
+      inputs(request.inputs),
+      output(request.output),
       devices(devices),
       plan(plan),
       requirements(this->plan.requirements),
-      options(options),
+      options(request.options),
       stop(options.keep_partial || options.checkpoint_store != nullptr) {
   for (const auto& need : requirements.arrays) {
     if (is_state(need)) states.push_back(need.name);

@@ -9,18 +9,17 @@
 
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/device_threads.hpp"
+#include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/load_balance.hpp"
-#include "scheduling/execution/program_run.hpp"
 #include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
-#include "scheduling/transport/in_process.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
 struct StencilJob {
   /// All references are kept.
-  StencilJob(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-             const std::vector<Device>& devices, const Plan& plan, const RunOptions& options);
+  StencilJob(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
 
   const VolumeSource& input(const std::string& name) const { return *inputs.at(name).source; }
   /// Bytes of a slice of one of the program's arrays.
@@ -45,7 +44,7 @@ struct StencilJob {
   int begun_at = 0;              ///< iterations done then
   CommonStop stop;
   BusTraffic traffic;
-  InProcessTransport transport;
+  Transport transport;
   DeviceThreads threads;
   LoadBalance balance;
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations of a pass

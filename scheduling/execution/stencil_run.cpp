@@ -11,11 +11,9 @@
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/execution/replanning.hpp"
 #include "scheduling/execution/resident_slabs.hpp"
 #include "scheduling/execution/streamed_slabs.hpp"
 #include "scheduling/planning/cost.hpp"
-#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -26,13 +24,12 @@ class StencilRun {
   using Clock = std::chrono::steady_clock;
 
  public:
-  StencilRun(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-             const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
-      : job_(program, inputs, output, devices, plan, options),
+  StencilRun(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan)
+      : job_(request, devices, plan),
         requirements_(job_.requirements),
-        options_(options),
-        time_(options.time_limit),
-        timer_(options.keep_every) {
+        options_(request.options),
+        time_(options_.time_limit),
+        timer_(options_.keep_every) {
     job_.progressed = [this](std::int64_t slices, int iterations) { report_part(slices, iterations); };
     if (plan.resident)
       slabs_.reset(resident_ = new ResidentSlabs(job_));
@@ -277,22 +274,16 @@ class StencilRun {
 
 }  // namespace
 
-RunResult run_stencil(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
-  for (const auto& [name, volume] : options.initial)
-    if (volume->grid.size != program.needs.size)
+RunResult run_stencil(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  for (const auto& [name, volume] : request.options.initial)
+    if (volume->grid.size != request.program.needs.size)
       throw std::logic_error("initial " + name + " has another size than the result");
-  Attempts attempts;
-  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
-  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
-    const double before = bus_bytes_of(inputs, output);
-    RunResult run = StencilRun(program, inputs, output, used, now, options).run();
-    run.bus_bytes += bus_bytes_of(inputs, output) - before;
-    return run;
-  };
-  RunResult result = run_replanning(plan, devices, attempts);
+  RunResult result =
+      run_replanning(plan, devices, attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
+                       return StencilRun(request, used, now).run();
+                     }));
   // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
-  if (options.checkpoint_store == nullptr) validate_rates(result, devices);
+  if (request.options.checkpoint_store == nullptr) validate_rates(result, devices);
   return result;
 }
 

@@ -9,28 +9,25 @@
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/device_parts.hpp"
 #include "scheduling/execution/executors.hpp"
-#include "scheduling/execution/replanning.hpp"
-#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/second_buffers.hpp"
-#include "scheduling/transport/in_process.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 namespace {
 
 class StepRun {
  public:
-  StepRun(const Program& program, const ProgramInputs& inputs, VolumeSink& output, const std::vector<Device>& devices,
-          const Plan& plan, const RunOptions& options)
-      : program_(program),
-        inputs_(inputs),
-        output_(output),
+  StepRun(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan)
+      : program_(request.program),
+        inputs_(request.inputs),
+        output_(request.output),
         devices_(devices),
         plan_(plan),
-        options_(options),
-        timer_(options.keep_every),
-        time_(options.time_limit),
-        stop_(options.keep_partial || options.checkpoint_store != nullptr),
-        scalars_(program.scalars) {
+        options_(request.options),
+        timer_(options_.keep_every),
+        time_(options_.time_limit),
+        stop_(options_.keep_partial || options_.checkpoint_store != nullptr),
+        scalars_(program_.scalars) {
     scalars_[iteration_scalar] = 0;
     hold_arrays();
   }
@@ -90,15 +87,16 @@ class StepRun {
 
   void hold_arrays() {
     transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
-    for (const auto& [name, place] : places_of(plan_)) {
-      const ArrayNeed& need = array_of(plan_.requirements, name);
-      if (need.lifetime == Lifetime::output) output_name_ = name;
+    for (const ArrayNeed& need : plan_.requirements.arrays) {
+      if (!is_kept(need)) continue;
+      const bool on_host = place_of(plan_, need) == Place::host;
+      const std::size_t bytes = whole_bytes(need, plan_.requirements);
+      if (need.lifetime == Lifetime::output) output_name_ = need.name;
       if (need.lifetime == Lifetime::input) {
-        transport_.hold(name, *input_of(inputs_, program_, name).source);
-      } else if (place == Place::host || plan_.slabs.size() > 1) {
-        transport_.hold(name, whole_bytes(need, plan_.requirements));
-        if (place == Place::host && need.halo_inout)
-          transport_.hold(name_in_role(ArrayRole::next, name), whole_bytes(need, plan_.requirements));
+        transport_.hold(need.name, *input_of(inputs_, program_, need.name).source);
+      } else if (on_host || plan_.slabs.size() > 1) {
+        transport_.hold(need.name, bytes);
+        if (on_host && need.halo_inout) transport_.hold(name_in_role(ArrayRole::next, need.name), bytes);
       }
     }
   }
@@ -115,17 +113,15 @@ class StepRun {
   // On every device: resident inputs, and after a restart the state.
   void open(bool restored) {
     std::vector<std::string> to_load;
-    for (const auto& [name, place] : places_of(plan_)) {
-      const ArrayNeed& need = array_of(plan_.requirements, name);
-      const bool first = !restored && is_given(program_, name),
-                 again = restored && need.lifetime != Lifetime::iteration;
-      if (need.lifetime == Lifetime::input || again || first) to_load.push_back(name);
+    for (const ArrayNeed& need : plan_.requirements.arrays) {
+      const bool begins = restored ? need.lifetime != Lifetime::iteration : is_given(program_, need.name);
+      if (is_kept(need) && (need.lifetime == Lifetime::input || begins)) to_load.push_back(need.name);
     }
     parts_.emplace(program_, plan_, devices_, transport_, traffic_, threads_);
     parts_->each([&](DevicePart& part) { part.start(to_load); });
     if (plan_.slabs.size() > 1) return;
     for (const auto& name : program_.given)
-      if (places_of(plan_).at(name) != Place::host) transport_.drop(name);
+      if (place_of(plan_, name) != Place::host) transport_.drop(name);
   }
 
   void perform(const Step& step) { parts_->perform(step, scalars_, check_interrupt); }
@@ -143,7 +139,7 @@ class StepRun {
   void keep(int done) {
     const auto begin = std::chrono::steady_clock::now();
     for (const auto& array : state_arrays(plan_.requirements)) {
-      if (places_of(plan_).at(array.name) == Place::host) continue;
+      if (place_of(plan_, array.name) == Place::host) continue;
       if (plan_.slabs.size() == 1) transport_.hold(array.name, array.bytes);
       parts_->each([&](DevicePart& part) { part.save(array.name); });
     }
@@ -200,7 +196,7 @@ class StepRun {
   CommonStop stop_;
   Scalars scalars_;
   BusTraffic traffic_;
-  InProcessTransport transport_;
+  Transport transport_;
   std::string output_name_;
   DeviceThreads threads_;
   std::optional<DeviceParts> parts_;
@@ -209,17 +205,11 @@ class StepRun {
 
 }  // namespace
 
-RunResult run_steps(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                    const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
-  Attempts attempts;
-  attempts.plan_again = [&](const auto& available) { return plan_program(program, available, plan.options); };
-  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
-    const double before = bus_bytes_of(inputs, output);
-    RunResult run = StepRun(program, inputs, output, used, now, options).run();
-    run.bus_bytes += bus_bytes_of(inputs, output) - before;
-    return run;
-  };
-  return run_replanning(plan, devices, attempts);
+RunResult run_steps(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  return run_replanning(plan, devices,
+                        attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
+                          return StepRun(request, used, now).run();
+                        }));
 }
 
 }  // namespace halocline

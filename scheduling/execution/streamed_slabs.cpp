@@ -14,15 +14,6 @@ constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
 
 }  // namespace
 
-StreamedSlabs::StreamedSlabs(StencilJob& job) : job_(job) {
-  host_.input = [&job](const std::string& name) -> const VolumeSource& { return job.input(name); };
-  host_.state = [this](const std::string& name) { return state(name); };
-  host_.initial = &job.options.initial;
-  host_.traffic = &job.traffic;
-  host_.transport = &job.transport;
-  host_.progressed = [&job](std::int64_t slices, int iterations) { job.progressed(slices, iterations); };
-}
-
 // Where the slabs keep an array of the state. By any thread.
 std::byte* StreamedSlabs::state(const std::string& name) {
   const std::lock_guard lock(mutex_);
@@ -44,17 +35,17 @@ void StreamedSlabs::take_kept() {
 
 // Reductions that only report are taken on the way.
 void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool last) {
-  const RegionStream::Pass work{first, PassSteps::of(count, job_.loop.together(), due, !started_), last};
+  // Where stages are reported, the result of the last one is read once more.
+  VolumeSink* const output = last && !job_.options.stage_output ? &job_.output : nullptr;
+  const RegionStream::Pass work{first, PassSteps::of(count, job_.loop.together(), due, !started_), last, output};
   job_.hold_sums(due.size());
-  // Where stages are reported, the result of the last one is looked at once more.
-  host_.output = last && !job_.options.stage_output ? &job_.output : nullptr;
-  if (host_.output != nullptr) job_.output.begin();
+  if (output != nullptr) output->begin();
   job_.stop.begin(count);
   if (streams_.empty()) {
     for (const auto& slab : job_.plan.slabs) streams_[slab.device] = nullptr;
     job_.threads.each(job_.plan, [&](int device) {
-      streams_.at(device) = std::make_unique<RegionStream>(job_.devices[static_cast<std::size_t>(device)], job_.plan,
-                                                           device, job_.loop, job_.reduction, host_, job_.stop);
+      streams_.at(device) =
+          std::make_unique<RegionStream>(job_, device, [this](const std::string& name) { return state(name); });
     });
   }
   if (!work.steps.starts)

@@ -11,7 +11,7 @@ namespace halocline {
 
 class StreamedSlabs : public StencilSlabs {
  public:
-  explicit StreamedSlabs(StencilJob& job);
+  explicit StreamedSlabs(StencilJob& job) : job_(job) {}
 
   /// The state that an earlier run has kept.
   void take_kept();
@@ -26,7 +26,6 @@ class StreamedSlabs : public StencilSlabs {
   std::byte* state(const std::string& name);
 
   StencilJob& job_;
-  HostArrays host_;
   std::map<std::string, UninitialisedVector<std::byte>> states_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device

@@ -12,7 +12,6 @@
 #include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/execution/replanning.hpp"
 #include "scheduling/execution/resumable_output.hpp"
 #include "scheduling/execution/slab_queue.hpp"
 #include "scheduling/planning/missing_slices.hpp"
@@ -95,18 +94,17 @@ class CheckedSink : public VolumeSink {
 
 class VoxelSumRun {
  public:
-  VoxelSumRun(const Program& program, const ProgramInputs& inputs, ResumableOutput& resumable,
-              const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
-      : program_(program),
-        step_(program.first.front()),
+  VoxelSumRun(const RunRequest& request, ResumableOutput& output, const std::vector<Device>& devices, const Plan& plan)
+      : program_(request.program),
+        step_(program_.first.front()),
         raw_(read_by(step_)),
         next_raw_(name_in_role(ArrayRole::next, raw_)),
         volume_(written_by(step_)),
-        projections_(input_of(inputs, program, raw_)),
-        output_(resumable),
+        projections_(input_of(request.inputs, program_, raw_)),
+        output_(output),
         devices_(devices),
         plan_(plan),
-        options_(options),
+        options_(request.options),
         views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
         element_bytes_(array_of(plan.requirements, raw_).element_bytes),
         size_(whole_extent(array_of(plan.requirements, raw_), plan.requirements)),
@@ -280,22 +278,17 @@ RunResult nothing_to_do(const Plan& plan) {
 
 }  // namespace
 
-RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
-                         const std::vector<Device>& devices, const Plan& plan, const RunOptions& options) {
-  const std::vector<Range> all{{0, slices_of(program.needs)}};
-  ResumableOutput resumable(output, options.output_store);
+RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  const Requirements& needs = request.program.needs;
+  const std::vector<Range> all{{0, slices_of(needs)}};
+  ResumableOutput resumable(request.output, request.options.output_store);
   std::vector<Range> missing = resumable.missing();
-  Attempts attempts;
+  Attempts attempts = attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
+    return missing.empty() ? nothing_to_do(now) : VoxelSumRun(request, resumable, used, now).run();
+  });
   attempts.plan_again = [&](const std::vector<DeviceModel>& available) {
     missing = resumable.missing();
-    return missing.empty() ? plan : plan_missing(program.needs, available, plan.options, missing);
-  };
-  attempts.run = [&](const Plan& now, const std::vector<Device>& used) {
-    if (missing.empty()) return nothing_to_do(now);
-    const double before = bus_bytes_of(inputs, output);
-    RunResult run = VoxelSumRun(program, inputs, resumable, used, now, options).run();
-    run.bus_bytes += bus_bytes_of(inputs, output) - before;
-    return run;
+    return missing.empty() ? plan : plan_missing(needs, available, plan.options, missing);
   };
   attempts.done = [&] { return resumable.text(); };
   const bool begins = missing.empty() || missing == all;

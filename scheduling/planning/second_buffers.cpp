@@ -36,32 +36,28 @@ std::vector<const Step*> steps_of(const Program& program) {
 }  // namespace
 
 std::map<std::string, std::string> second_buffers(const Step& step, const Plan& plan) {
-  const auto places = places_of(plan);
-  const auto at_home = [&](const std::string& name) {
-    const auto place = places.find(name);
-    return place != places.end() && place->second == Place::host;
-  };
+  const auto& arrays = plan.requirements.arrays;
+  const auto moves = [&](const ArrayNeed& need) { return is_kept(need) && place_of(plan, need) == Place::host; };
   std::map<std::string, std::string> result;
   std::set<std::string> taken;
   for (const auto& [name, access] : step.arrays) {
-    if (!at_home(name)) continue;
     const ArrayNeed& need = array_of(plan.requirements, name);
-    for (const ArrayNeed& other : plan.requirements.arrays) {
-      const bool free = other.role == ArrayRole::spare || (at_home(other.name) && !names(step, other.name));
-      if (!free || !alike(need, other) || taken.contains(other.name)) continue;
-      taken.insert(other.name);
-      result[name] = other.name;
-      break;
-    }
+    if (!moves(need)) continue;
+    const auto second = std::find_if(arrays.begin(), arrays.end(), [&](const ArrayNeed& other) {
+      const bool free = other.role == ArrayRole::spare || (moves(other) && !names(step, other.name));
+      return free && alike(need, other) && !taken.contains(other.name);
+    });
+    if (second == arrays.end()) continue;
+    taken.insert(second->name);
+    result[name] = second->name;
   }
   return result;
 }
 
 bool overlaps(const Step& step, const Plan& plan) {
-  const auto places = places_of(plan);
   const auto seconds = second_buffers(step, plan);
   return std::all_of(step.arrays.begin(), step.arrays.end(), [&](const ArrayAccess& each) {
-    return places.at(each.name) != Place::host || seconds.contains(each.name);
+    return place_of(plan, each.name) != Place::host || seconds.contains(each.name);
   });
 }
 

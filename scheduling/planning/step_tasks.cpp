@@ -78,30 +78,25 @@ std::vector<Task> voxel_tasks(const Program& program, const Plan& plan, Range al
 
 }  // namespace
 
-std::map<std::string, Place> places_of(const Plan& plan) {
-  std::map<std::string, Place> result;
-  const auto& needs = plan.requirements.arrays;
-  const bool one_slab = plan.slabs.size() == 1, one_batch = plan.requirements.largest_part == 0 &&
-                                                            plan.batch >= static_cast<int>(plan.requirements.stack[2]);
-  const bool stored =
-      std::any_of(needs.begin(), needs.end(), [](const ArrayNeed& need) { return need.role == ArrayRole::all_views; });
-  for (const auto& need : needs) {
-    if (!is_kept(need)) continue;
-    if (need.kind == ArrayKind::volume)
-      result[need.name] = plan.resident ? Place::working : Place::host;
-    else
-      result[need.name] = one_slab && one_batch ? Place::working : stored ? Place::device : Place::host;
-  }
-  return result;
+Place place_of(const Plan& plan, const ArrayNeed& kept) {
+  if (kept.kind == ArrayKind::volume) return plan.resident ? Place::working : Place::host;
+  const Requirements& all = plan.requirements;
+  const bool one_batch = all.largest_part == 0 && plan.batch >= static_cast<int>(all.stack[2]);
+  if (plan.slabs.size() == 1 && one_batch) return Place::working;
+  const bool stored = std::any_of(all.arrays.begin(), all.arrays.end(),
+                                  [](const ArrayNeed& need) { return need.role == ArrayRole::all_views; });
+  return stored ? Place::device : Place::host;
+}
+
+Place place_of(const Plan& plan, const std::string& kept) {
+  return place_of(plan, array_of(plan.requirements, kept));
 }
 
 double bytes_on_host(const Plan& plan) {
   double bytes = 0;
-  for (const auto& [name, place] : places_of(plan)) {
-    const ArrayNeed& need = array_of(plan.requirements, name);
-    if (place == Place::host && need.lifetime != Lifetime::input)
+  for (const ArrayNeed& need : plan.requirements.arrays)
+    if (is_kept(need) && need.lifetime != Lifetime::input && place_of(plan, need) == Place::host)
       bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
-  }
   return bytes;
 }
 
@@ -131,15 +126,15 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
 std::vector<Residence::Move> Residence::enter(const std::string& name, const Part& part, Access access, bool zero) {
   using Kind = Move::Kind;
   std::vector<Move> result;
-  const bool stays = places_.at(name) == Place::working;
+  const bool working = place_of(plan_, name) == Place::working;
   const auto held = held_.find(name);
-  const bool here = stays || (held != held_.end() && held->second.part == part);
+  const bool here = working || (held != held_.end() && held->second.part == part);
   if (!here && held != held_.end() && held->second.changed) result.push_back({Kind::store, name, held->second.part});
   if (zero)
     result.push_back({Kind::zero, name, part});
   else if (!here && access != Access::out)
     result.push_back({Kind::load, name, part});
-  if (stays) return result;
+  if (working) return result;
   Held& now = held_[name];
   now.changed = (here && now.changed) || access != Access::in;
   now.part = part;
@@ -175,7 +170,7 @@ Residence::Part part_of_task(const Program& program, const Step& step, const Arr
 
 std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
                                 const std::vector<Task>& tasks) {
-  Residence residence(places_of(plan));
+  Residence residence(plan);
   std::vector<TaskMoves> result(tasks.size());
   const auto add = [](std::vector<Residence::Move>& moves, const std::vector<Residence::Move>& more) {
     moves.insert(moves.end(), more.begin(), more.end());
@@ -221,9 +216,8 @@ std::vector<std::string> volumes_to_replace(const Program& program, const Step& 
   std::vector<std::string> result;
   const Halo halo = halo_of(program, step);
   if (step.over != Domain::slices || halo.low + halo.high == 0) return result;
-  const auto places = places_of(plan);
   for (const auto& [name, access] : step.arrays)
-    if (access == Access::inout && places.at(name) == Place::host) result.push_back(name);
+    if (access == Access::inout && place_of(plan, name) == Place::host) result.push_back(name);
   return result;
 }
 
@@ -251,11 +245,10 @@ std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, 
 }
 
 double task_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
-  const auto places = places_of(plan);
   double bytes = 0;
   const auto count = [&](const std::vector<Residence::Move>& moves) {
     for (const auto& move : moves)
-      if (move.kind != Residence::Move::Kind::zero && places.at(move.name) == Place::host)
+      if (move.kind != Residence::Move::Kind::zero && place_of(plan, move.name) == Place::host)
         bytes += static_cast<double>(part_bytes(array_of(plan.requirements, move.name), plan.requirements, move));
   };
   for (const TaskMoves& moves : moves_of(program, step, plan, tasks_of(program, step, views, plan, device))) {
@@ -290,13 +283,13 @@ double count_program_bytes(const Program& program, const Plan& plan) {
   double bytes = 0;
   for (const StepUse& use : uses_of(program))
     bytes += use.times * count_step_bytes(program, *use.step, use.views, plan);
-  for (const auto& [name, place] : places_of(plan)) {  // resident inputs, and the result
-    const ArrayNeed& need = array_of(plan.requirements, name);
-    const bool here = place != Place::host;
+  for (const ArrayNeed& need : plan.requirements.arrays) {  // resident inputs, and the result
+    if (!is_kept(need)) continue;
+    const bool here = place_of(plan, need) != Place::host;
     if (need.lifetime == Lifetime::output && here != need.on_device)  // to the host, or from there to its place
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
     if (!here) continue;
-    if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, name)))
+    if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, need.name)))
       for (const auto& slab : plan.slabs)
         bytes += static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
     if (need.kind != ArrayKind::volume && need.lifetime == Lifetime::input)

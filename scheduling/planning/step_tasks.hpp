@@ -11,15 +11,15 @@
 
 namespace halocline {
 
-/// Where a kept array lies between two tasks.
+/// Memory that holds a kept array between two tasks.
 enum class Place {
   working,  ///< it is whole in the array that kernels use (volumes: the device's part of them)
   device,   ///< in another array of the device (ArrayRole::all_views)
   host,     ///< with the transport (scheduling/transport/transport.hpp), in host memory
 };
 
-/// Places of the kept arrays of a plan, by name.
-std::map<std::string, Place> places_of(const Plan& plan);
+Place place_of(const Plan& plan, const ArrayNeed& kept);
+Place place_of(const Plan& plan, const std::string& kept);
 
 /// Bytes of kept arrays that lie with the transport; inputs are there anyway.
 double bytes_on_host(const Plan& plan);
@@ -49,7 +49,7 @@ class Residence {
     Part part;
   };
 
-  explicit Residence(std::map<std::string, Place> places) : places_(std::move(places)) {}
+  explicit Residence(const Plan& plan) : plan_(plan) {}
   /// Before kernels use `part` of the array. zero: they are to find zeros there.
   std::vector<Move> enter(const std::string& name, const Part& part, Access access, bool zero);
   /// What has changed goes to where it lies, and nothing counts as held any more.
@@ -60,7 +60,7 @@ class Residence {
     Part part;
     bool changed = false;
   };
-  std::map<std::string, Place> places_;
+  const Plan& plan_;
   std::map<std::string, Held> held_;
 };
 

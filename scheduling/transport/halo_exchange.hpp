@@ -1,51 +1,72 @@
-// Halos between resident slabs.
+// Halos between resident slabs: each is read by the device that owns it and written by the device that needs it, from
+// the same page-locked memory, while both compute.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "host/opencl/device.hpp"
-#include "scheduling/planning/plan.hpp"
+#include "scheduling/slabs/device_slab.hpp"
+#include "scheduling/transport/bus_traffic.hpp"
 
 namespace halocline {
 
-class DeviceSlab;
-
-/// Every device has one slab of the plan, and a thread. An exchange is begun by one thread; then that of every device
-/// says when its slices are there, and fetches those of the others.
+/// Each device has one slab of the plan and a thread. One thread begins an exchange; then the thread of each device
+/// offers its slices and fetches those of the others.
 class HaloExchange {
  public:
-  /// Of a plan with one slab a device; copied.
-  explicit HaloExchange(const Plan& plan);
-  virtual ~HaloExchange() = default;
+  /// Exchanges halos of the arrays `names`. Keeps a reference to the traffic alone.
+  HaloExchange(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
+               BusTraffic& traffic);
 
-  /// The next exchange: each slab gets `low` slices below its interior and `high` above, as far as it holds them.
+  /// Begins an exchange: each slab gets `low` slices below its interior and `high` above, as far as it holds them.
   void begin(std::int64_t low, std::int64_t high);
-  /// The parts that a device's interior is best made in: first those that others wait for, in order, then the rest.
+  /// Parts in which a device computes its interior: first those that others wait for, in order, then the rest.
   std::vector<Range> parts(int device) const;
 
-  /// What others wait for will be in `slab` when `made` has ended. It must stay there until all threads have fetched.
-  virtual void offer(int device, const DeviceSlab& slab, Event made) = 0;
-  /// There will be none: has no effect after offer().
-  virtual void withdraw(int device) = 0;
-  /// Gets this slab's halos: true when they have arrived. They are not read or written by other commands that end after
-  /// `free`. False if a device withdrew. Touches nothing of the slab that its other functions do.
-  virtual bool fetch(int device, DeviceSlab& slab, const Event& free) = 0;
-
- protected:
-  /// An exchange begins: nothing has been offered.
-  virtual void forget_offers() = 0;
-  /// Slices of an exchange that lie in the slab of device `from` and in the halos of that of `to`.
-  std::vector<Range> shared(int from, int to) const;
-  const std::map<int, SlabPlan>& slabs() const { return slabs_; }
+  /// Offers the slices that others wait for, valid once `made` has ended. They must not change until all threads have
+  /// fetched.
+  void offer(int device, const DeviceSlab& slab, Event made);
+  /// Tells others not to wait. No effect after offer().
+  void withdraw(int device);
+  /// Copies this slab's halos, and returns true when they have arrived, false if a device withdrew. Commands that end
+  /// after `free` must not use the halos. Other functions of the slab may run at the same time.
+  bool fetch(int device, DeviceSlab& slab, const Event& free);
 
  private:
+  struct Offer {
+    const DeviceSlab* slab = nullptr;
+    Event made;
+    bool withdrawn = false;
+  };
+  struct Piece {  // bytes of an array of the whole volume
+    const std::string* name;
+    std::size_t begin, bytes;
+  };
+  struct Chunk {
+    PinnedMemory memory;  // of the device that is read: measured to be as fast for the other one
+    Event read, written;
+  };
+  struct Stream;
   std::vector<Range> halos(int device) const;
+  std::vector<Range> shared(int from, int to) const;
+  std::vector<Piece> pieces(const DeviceSlab& slab, int from, int to) const;
+  const Offer* wait_for(int device);
 
   std::map<int, SlabPlan> slabs_;  // by device
   std::int64_t border_slices_;
   std::int64_t low_ = 0, high_ = 0;
+  std::vector<Device> devices_;
+  std::vector<std::string> names_;
+  BusTraffic& traffic_;
+  std::mutex mutex_;
+  std::condition_variable offered_;
+  std::map<int, Offer> offers_;
+  std::map<std::pair<int, int>, std::vector<Chunk>> chunks_;  // by the devices from and to which halos move
 };
 
 }  // namespace halocline

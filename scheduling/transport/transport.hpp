@@ -1,49 +1,65 @@
-// What moves data between the parts of a run: halos of volumes, parts of ray sums, values that are added up.
-// DeviceParts share nothing else, so a form that passes messages between processes can stand beside the one for the
-// devices of one process.
+// Data that the devices' parts of a run share: arrays of the whole run in host memory, and batches of ray sums that a
+// device hands to the next one. The parts, threads of one process, share nothing else.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "host/opencl/device.hpp"
-#include "scheduling/planning/plan.hpp"
-#include "scheduling/transport/bus_traffic.hpp"
+#include "host/system/uninitialised.hpp"
+#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 
-class HaloExchange;
-
-/// The array that takes the sums of a step's or pass' slices, or of its views.
+/// The array of the sums over slices or views of a step or pass.
 inline constexpr const char* sums_array = "(sums)";
 
 class Transport {
  public:
-  virtual ~Transport() = default;
+  /// Allocates an array; registers a float32 array that is only read; registers an array in the caller's memory.
+  void hold(const std::string& array, std::size_t bytes);
+  void hold(const std::string& array, const VolumeSource& source);
+  void hold(const std::string& array, std::byte* memory);
+  /// Forgets a registered array.
+  void give_back(const std::string& array);
+  /// Exchanges the contents of two allocated arrays.
+  void swap(const std::string& a, const std::string& b) { arrays_.at(a).swap(arrays_.at(b)); }
+  /// Frees an allocated array.
+  void drop(const std::string& array) { arrays_.erase(array); }
 
-  /// Bytes [first, first + count) of an array that belongs to all parts. put() is seen by those that pass a
-  /// barrier, or await a ticket, that this part comes to later. By several threads.
-  virtual void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) = 0;
-  virtual void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const = 0;
+  /// Copies bytes [first, first + count) of an array. Several threads may call these.
+  void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from);
+  void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const;
+  /// Copies a whole float32 array.
+  void put(const std::string& array, const VolumeSource& from);
+  void get(const std::string& array, VolumeSink& to) const;
 
-  /// The parts of the rays of a batch that lie in the slabs up to and including `slab` are there.
-  virtual void pass_on(std::size_t slab, std::int64_t batch) = 0;
-  /// Whether that has been said.
-  virtual bool passed_on(std::size_t slab, std::int64_t batch) = 0;
-  /// Waits for that. Throws ClError if the part that was to pass it on has failed.
-  virtual void await(std::size_t slab, std::int64_t batch) = 0;
-  /// A step begins: nothing has been passed on.
-  virtual void begin_step() = 0;
-  /// This part cannot go on: those who wait for it are let go.
-  virtual void fail() = 0;
+  /// Reports that the ray sums of a batch over all slabs up to `slab` are stored.
+  void pass_on(std::size_t slab, std::int64_t batch);
+  /// True after pass_on() with the same arguments.
+  bool passed_on(std::size_t slab, std::int64_t batch);
+  /// Waits for pass_on(). Throws ClError after fail().
+  void await(std::size_t slab, std::int64_t batch);
+  /// Begins a step, in which nothing has been passed on yet.
+  void begin_step();
+  /// Ends all waiting: a part has failed.
+  void fail();
 
-  /// What exchanges halos of the volumes `names` between resident slabs, while these compute. The
-  /// traffic is kept.
-  virtual std::unique_ptr<HaloExchange> exchange(const Plan& plan, const std::vector<Device>& devices,
-                                                 std::vector<std::string> names, BusTraffic& traffic) = 0;
+ private:
+  const std::byte* memory_of(const std::string& array) const;
+
+  std::map<std::string, UninitialisedVector<std::byte>> arrays_;
+  std::map<std::string, std::byte*> elsewhere_;
+  std::map<std::string, const VolumeSource*> sources_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::pair<std::size_t, std::int64_t>> passed_on_;
+  bool failed_ = false;
 };
 
 }  // namespace halocline

@@ -67,7 +67,7 @@ TEST(SecondBuffers, AreTakenWhereArraysLieAtHome) {
   EXPECT_EQ(count_spares(in_core), 0);
   for (const Step& step : program.each) EXPECT_TRUE(second_buffers(step, in_core).empty());
   const Plan plan = plan_of(program, volume_bytes + 2 * batch_bytes);
-  EXPECT_EQ(places_of(plan).at("r"), Place::host);
+  EXPECT_EQ(place_of(plan, "r"), Place::host);
   EXPECT_EQ(plan.batch, 16);
   EXPECT_EQ(count_spares(plan), 1);
   for (const Step& step : program.each) {

@@ -136,7 +136,12 @@ TEST(Tasks, GoOverEveryViewAndSliceOnce) {
 }
 
 TEST(Residence, BringsWhatIsReadAndTakesBackWhatChanged) {
-  Residence residence({{"r", Place::host}, {"x", Place::working}});
+  Plan plan;  // the batch is smaller than the stack, so "r" is in host memory
+  plan.requirements.stack = {5, 5, 4};
+  plan.requirements.arrays = {{.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::iteration},
+                              {.name = "x", .lifetime = Lifetime::state}};
+  plan.batch = 2;
+  Residence residence(plan);
   const Residence::Part first{{0, 2}, {0, 5}}, second{{2, 4}, {0, 5}};
   const auto kinds = [](const std::vector<Move>& moves) {
     std::string text;
@@ -161,18 +166,19 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
   const Program program = program_of({64, 64, 64}, {64, 64, 60});
   const auto all = plan_program(program, devices_of(1, std::size_t{1} << 30));
   EXPECT_EQ(all.slabs.size(), 1u);
-  for (const auto& [name, place] : places_of(all)) EXPECT_EQ(place, Place::working) << name;
+  for (const ArrayNeed& need : all.requirements.arrays)
+    if (is_kept(need)) EXPECT_EQ(place_of(all, need), Place::working) << need.name;
   EXPECT_EQ(all.bus_bytes, 4.0 * (64 * 64 * 64 + 64 * 64 * 60)) << "b up and x down";
   // less memory: scratch arrays for batches alone, then projections in host memory, then the volume in slabs
   const auto stored = plan_program(program, devices_of(1, std::size_t{7} << 20));
-  EXPECT_EQ(places_of(stored).at("r"), Place::device);
+  EXPECT_EQ(place_of(stored, "r"), Place::device);
   EXPECT_EQ(stored.bus_bytes, all.bus_bytes);
   const auto batches = plan_program(program, devices_of(1, std::size_t{3} << 20));
-  EXPECT_EQ(places_of(batches).at("r"), Place::host);
-  EXPECT_EQ(places_of(batches).at("x"), Place::working);
+  EXPECT_EQ(place_of(batches, "r"), Place::host);
+  EXPECT_EQ(place_of(batches, "x"), Place::working);
   EXPECT_GT(batches.bus_bytes, all.bus_bytes);
   const auto slabs = plan_program(program, devices_of(1, std::size_t{1} << 20));
-  EXPECT_EQ(places_of(slabs).at("x"), Place::host);
+  EXPECT_EQ(place_of(slabs, "x"), Place::host);
   EXPECT_GT(slabs.slabs.size(), 1u);
   for (const Plan* plan : {&all, &stored, &batches, &slabs})
     for (const auto& slab : plan->slabs) EXPECT_LE(slab.bytes, plan->devices.front().memory);

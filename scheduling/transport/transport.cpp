@@ -1,4 +1,4 @@
-#include "scheduling/transport/in_process.hpp"
+#include "scheduling/transport/transport.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,6 @@
 
 #include "host/system/error.hpp"
 #include "host/system/thread_pool.hpp"
-#include "scheduling/transport/in_process_halos.hpp"
 
 namespace halocline {
 namespace {
@@ -15,46 +14,46 @@ constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_L
 
 }  // namespace
 
-void InProcessTransport::hold(const std::string& array, std::size_t bytes) {
+void Transport::hold(const std::string& array, std::size_t bytes) {
   arrays_[array].resize(bytes);
 }
 
-void InProcessTransport::hold(const std::string& array, const VolumeSource& source) {
+void Transport::hold(const std::string& array, const VolumeSource& source) {
   sources_[array] = &source;
 }
 
-void InProcessTransport::hold(const std::string& array, std::byte* memory) {
+void Transport::hold(const std::string& array, std::byte* memory) {
   elsewhere_[array] = memory;
 }
 
-void InProcessTransport::give_back(const std::string& array) {
+void Transport::give_back(const std::string& array) {
   elsewhere_.erase(array);
   sources_.erase(array);
 }
 
-const std::byte* InProcessTransport::memory_of(const std::string& array) const {
+const std::byte* Transport::memory_of(const std::string& array) const {
   const auto found = elsewhere_.find(array);
   return found != elsewhere_.end() ? found->second : arrays_.at(array).data();
 }
 
-void InProcessTransport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {
+void Transport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {
   std::memcpy(const_cast<std::byte*>(memory_of(array)) + first, from, count);
 }
 
-void InProcessTransport::get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const {
+void Transport::get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const {
   if (const auto source = sources_.find(array); source != sources_.end())
     source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
   else
     std::memcpy(to, memory_of(array) + first, count);
 }
 
-void InProcessTransport::put(const std::string& array, const VolumeSource& from) {
+void Transport::put(const std::string& array, const VolumeSource& from) {
   auto* const to = reinterpret_cast<float*>(const_cast<std::byte*>(memory_of(array)));
   parallel_ranges(from.grid().count(), voxels_in_a_piece,
                   [&](std::size_t first, std::size_t count) { from.read(first, count, to + first); });
 }
 
-void InProcessTransport::get(const std::string& array, VolumeSink& to) const {
+void Transport::get(const std::string& array, VolumeSink& to) const {
   const std::size_t all = to.grid().count();
   std::vector<float> piece(std::min(all, voxels_in_a_piece));  // a sink may change what it gets
   for (std::size_t first = 0; first < all; first += piece.size()) {
@@ -64,39 +63,34 @@ void InProcessTransport::get(const std::string& array, VolumeSink& to) const {
   }
 }
 
-void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {
+void Transport::pass_on(std::size_t slab, std::int64_t batch) {
   const std::lock_guard lock(mutex_);
   passed_on_.insert({slab, batch});
   changed_.notify_all();
 }
 
-bool InProcessTransport::passed_on(std::size_t slab, std::int64_t batch) {
+bool Transport::passed_on(std::size_t slab, std::int64_t batch) {
   const std::lock_guard lock(mutex_);
   return passed_on_.contains({slab, batch});
 }
 
-void InProcessTransport::await(std::size_t slab, std::int64_t batch) {
+void Transport::await(std::size_t slab, std::int64_t batch) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });
   if (!passed_on_.contains({slab, batch}))
     throw ClError("the device with the slabs below has failed", failed_before, {});
 }
 
-void InProcessTransport::begin_step() {
+void Transport::begin_step() {
   const std::lock_guard lock(mutex_);
   passed_on_.clear();
   failed_ = false;
 }
 
-void InProcessTransport::fail() {
+void Transport::fail() {
   const std::lock_guard lock(mutex_);
   failed_ = true;
   changed_.notify_all();
-}
-
-std::unique_ptr<HaloExchange> InProcessTransport::exchange(const Plan& plan, const std::vector<Device>& devices,
-                                                           std::vector<std::string> names, BusTraffic& traffic) {
-  return std::make_unique<InProcessHalos>(plan, devices, std::move(names), traffic);
 }
 
 }  // namespace halocline
