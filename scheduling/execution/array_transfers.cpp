@@ -89,14 +89,14 @@ void ArrayTransfers::store(const std::string& name, const Residence::Part& part,
 // What a slab with this interior holds.
 Range ArrayTransfers::held_with(Range interior) const {
   const Requirements& all = plan_.requirements;
-  return interior.grown(all.halo_low, all.halo_high, static_cast<std::int64_t>(all.size[2]));
+  return interior.grown(all.halo_low, all.halo_high, all.slices().count());
 }
 
 // Of slices of a volume, or views.
 std::size_t ArrayTransfers::bytes_of(const ArrayNeed& need, std::int64_t count) const {
   return need.kind == ArrayKind::volume
              ? array_bytes(need, plan_.requirements, count, 0, 0)
-             : array_bytes(need, plan_.requirements, 0, static_cast<std::int64_t>(plan_.requirements.stack[1]), count);
+             : array_bytes(need, plan_.requirements, 0, plan_.requirements.rows().count(), count);
 }
 
 void ArrayTransfers::load_volume(const ArrayNeed& need, Range slices, const std::string& array) {
@@ -166,7 +166,7 @@ void ArrayTransfers::load_whole(const std::string& name) {
 void ArrayTransfers::save_whole(const std::string& name) {
   const ArrayNeed& need = need_of(name);
   if (need.kind == ArrayKind::volume) return store_slices(name, slab_.interior());
-  const auto views = static_cast<std::int64_t>(plan_.requirements.stack[2]);
+  const auto views = plan_.requirements.views().count();
   store_bytes(need, 0, {0, views},
               place_of(plan_, name) == Place::device ? name_in_role(ArrayRole::all_views, name) : name);
 }

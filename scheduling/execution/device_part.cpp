@@ -75,8 +75,7 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
 
 void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
   constexpr std::size_t in_flight = 8;
-  const auto& stack = plan_.requirements.stack;
-  const Task task{number(), {0, static_cast<std::int64_t>(stack[2])}, {0, static_cast<std::int64_t>(stack[1])}};
+  const Task task{number(), plan_.requirements.views(), plan_.requirements.rows()};
   load_inputs(task, {});
   work(step, task, scalars);
   slab_.mark_step(in_flight);
@@ -111,7 +110,7 @@ void DevicePart::keep_sums(const Step& step, const Task& task) {
   const std::int64_t before = step.over == Domain::slices ? range.begin - slab_.extended().begin : 0;
   const std::size_t bytes = sum_bytes(step);
   slab_.copy({{sums_of(step), bytes * unsigned_count(before), step_sums, bytes * unsigned_count(range.begin),
-               bytes * unsigned_count(range.count())}});
+               bytes * range.size()}});
 }
 
 // All tasks' at once, so that the host waits once.
@@ -120,12 +119,12 @@ void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
   const std::size_t bytes = sum_bytes(step);
   const Range all{summed(step, tasks.front()).begin, summed(step, tasks.back()).end};
   const std::int64_t first = kept ? all.begin : step.over == Domain::slices ? all.begin - slab_.extended().begin : 0;
-  std::vector<std::byte> sums(bytes * unsigned_count(all.count()));
+  std::vector<std::byte> sums(bytes * all.size());
   slab_.download_bytes(kept ? step_sums : sums_of(step), bytes * unsigned_count(first), sums.data(), sums.size());
   slab_.wait();
   for (const Task& task : tasks) {
     const Range range = summed(step, task);
-    transport_.put(sums_array, bytes * unsigned_count(range.begin), bytes * unsigned_count(range.count()),
+    transport_.put(sums_array, bytes * unsigned_count(range.begin), bytes * range.size(),
                    sums.data() + bytes * unsigned_count(range.begin - all.begin));
   }
 }

@@ -43,9 +43,9 @@ void DeviceParts::perform(const Step& step, Scalars& scalars, const std::functio
 }
 
 std::vector<double> DeviceParts::added_sums(const Step& step, const Scalars& scalars) const {
-  const Range all{0, static_cast<std::int64_t>(program_.needs.size[2])};
+  const Range all = program_.needs.slices();
   const Range range = step.over == Domain::slices ? all : views_of(step, program_.needs, scalars);
-  const auto values = static_cast<std::size_t>(step.sums), count = static_cast<std::size_t>(range.count());
+  const auto values = static_cast<std::size_t>(step.sums), count = range.size();
   std::vector<double> parts(2 * values * count), result;
   transport_.get(sums_array, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
                  parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));

@@ -11,9 +11,7 @@ namespace {
 
 // Of a device that was split, with equal shares: what differs between them does not last.
 bool equal_parts(const Plan& plan) {
-  const auto device_of = [&](const SlabPlan& slab) -> const DeviceModel& {
-    return plan.devices[static_cast<std::size_t>(slab.device)];
-  };
+  const auto device_of = [&](const SlabPlan& slab) -> const DeviceModel& { return plan.device_of(slab); };
   const auto& first = device_of(plan.slabs.front());
   return std::all_of(plan.slabs.begin(), plan.slabs.end(), [&](const SlabPlan& slab) {
     return device_of(slab).part && device_of(slab).speed == first.speed;

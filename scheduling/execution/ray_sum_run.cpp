@@ -43,7 +43,7 @@ class RaySums {
         resumable_(output),
         output_(output.output()),
         options_(request.options),
-        views_(static_cast<std::int64_t>(program_.needs.stack[2])),
+        views_(program_.needs.views().count()),
         view_(program_.needs.stack[0] * program_.needs.stack[1]) {}
 
   /// One device: its views, each batch over all slabs in order of slices. Returns the bytes that crossed the bus.
@@ -84,7 +84,7 @@ class RaySums {
     for (std::int64_t n = views.begin; n < views.end;) {
       const Range run = consecutive_views(step_.order, {n, views.end});
       const std::size_t first = view_ * static_cast<std::size_t>(run.begin);
-      resumable_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
+      resumable_.write(first, view_ * run.size(), output_.data() + first);
       n += run.count();
     }
   }
@@ -96,8 +96,7 @@ class RaySums {
     for (std::int64_t n = batch.begin; n < batch.end;) {
       const Range run = consecutive_views(step_.order, {n, batch.end});
       const std::size_t from = sizeof(float) * view_ * static_cast<std::size_t>(n - batch.begin),
-                        first = view_ * static_cast<std::size_t>(run.begin),
-                        bytes = sizeof(float) * view_ * static_cast<std::size_t>(run.count());
+                        first = view_ * static_cast<std::size_t>(run.begin), bytes = sizeof(float) * view_ * run.size();
       n += run.count();
       if (slab.copy_to(output_, first, bytes / sizeof(float), array, from)) continue;
       crossed += bytes;
@@ -129,7 +128,7 @@ class RaySums {
 
 RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>& devices) {
   const Requirements& needs = plan.requirements;
-  const auto shares = share_views(static_cast<std::int64_t>(needs.stack[2]), needs.batch_step, view_shares(plan));
+  const auto shares = share_views(needs.views().count(), needs.batch_step, view_shares(plan));
   Plan threads;  // a slab for each device that has views
   for (std::size_t n = 0; n < devices.size(); ++n)
     if (!shares[n].empty())

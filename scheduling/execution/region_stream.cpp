@@ -70,7 +70,7 @@ void RegionStream::run(const Pass& pass) {
 
 // Waits for all that was enqueued.
 void RegionStream::send_sums(const Pass& pass) {
-  const std::size_t slice = slab_.slice_bytes(job_.sums_name), bytes = slice * unsigned_count(block_.count());
+  const std::size_t slice = slab_.slice_bytes(job_.sums_name), bytes = slice * block_.size();
   std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // where they go, and what they are
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
@@ -90,8 +90,7 @@ void RegionStream::leave(const Pass& pass, Range slices) const {
   const auto done_with = [&](const std::string& name, const void* volume) {
     if (volume == nullptr || slices.empty()) return;
     const std::size_t slice = slab_.slice_bytes(name);
-    give_back(static_cast<const std::byte*>(volume) + slice * unsigned_count(slices.begin),
-              slice * unsigned_count(slices.count()));
+    give_back(static_cast<const std::byte*>(volume) + slice * unsigned_count(slices.begin), slice * slices.size());
   };
   for (const auto& name : inputs_) done_with(name, job_.input(name).data());
   if (hands_over(pass)) done_with(job_.output_name, pass.output->data());
@@ -131,7 +130,7 @@ void RegionStream::copy_inputs_below(std::size_t region) {
     const std::size_t slice = slab_.slice_bytes(name);
     copies.push_back({name_in_role(ArrayRole::second_buffer, name),
                       slice * unsigned_count(below.begin - work_[region - 1].window.begin), name, 0,
-                      slice * unsigned_count(below.count())});
+                      slice * below.size()});
   }
   slab_.copy(copies);
 }
@@ -177,7 +176,7 @@ void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   for (const auto& name : job_.states) {
     const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * unsigned_count(seams_[level]),
                       in_window = slice * unsigned_count(slices.begin - slab_.extended().begin),
-                      bytes = slice * unsigned_count(slices.count());
+                      bytes = slice * slices.size();
     if (keep)
       copies.push_back({name, in_window, name_in_role(ArrayRole::seam, name), in_seam, bytes});
     else
@@ -190,9 +189,9 @@ void RegionStream::reduce(std::size_t level, int done, Range slices) {
   if (slices.empty()) return;
   job_.reduction.reduce(slab_, done, slices);
   const std::size_t slice = slab_.slice_bytes(job_.sums_name);
-  slab_.copy({{job_.sums_name, slice * unsigned_count(slices.begin - slab_.extended().begin), sums_of_pass,
-               slice * (logged_[level] * requirements_.size[2] + unsigned_count(slices.begin)),
-               slice * unsigned_count(slices.count())}});
+  slab_.copy(
+      {{job_.sums_name, slice * unsigned_count(slices.begin - slab_.extended().begin), sums_of_pass,
+        slice * (logged_[level] * requirements_.size[2] + unsigned_count(slices.begin)), slice * slices.size()}});
 }
 
 std::vector<std::string> RegionStream::moving(const std::vector<std::string>& names, bool into_second) const {
@@ -315,11 +314,11 @@ bool RegionStream::move_one() {
 }
 
 void RegionStream::count_up(const std::string& name, Range slices) {
-  job_.traffic.up += slab_.slice_bytes(name) * unsigned_count(slices.count());
+  job_.traffic.up += slab_.slice_bytes(name) * slices.size();
 }
 
 void RegionStream::count_down(const std::string& name, Range slices) {
-  job_.traffic.down += slab_.slice_bytes(name) * unsigned_count(slices.count());
+  job_.traffic.down += slab_.slice_bytes(name) * slices.size();
 }
 
 }  // namespace halocline

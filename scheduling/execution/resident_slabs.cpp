@@ -46,7 +46,7 @@ void ResidentSlabs::start(DeviceSlab& slab) {
   if (job_.kept) return load_kept(slab);
   for (const auto& [name, volume] : job_.options.initial) {
     slab.upload(name, slab.extended(), volume->voxels.data(), 0);
-    job_.traffic.up += slab.slice_bytes(name) * unsigned_count(slab.extended().count());
+    job_.traffic.up += slab.slice_bytes(name) * slab.extended().size();
   }
 }
 
@@ -54,7 +54,7 @@ void ResidentSlabs::start(DeviceSlab& slab) {
 void ResidentSlabs::load_kept(DeviceSlab& slab) {
   for (const auto& array : job_.kept->arrays) {
     const std::size_t slice = slab.slice_bytes(array.name), begin = slice * unsigned_count(slab.extended().begin),
-                      bytes = slice * unsigned_count(slab.extended().count());
+                      bytes = slice * slab.extended().size();
     slab.upload_bytes(array.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
       job_.kept->read(array.name, begin + first, count, at);
     });
@@ -117,7 +117,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
 void ResidentSlabs::send_sums(DeviceSlab& slab) {
   const Range slices = slab.interior();
   const std::size_t slice = slab.slice_bytes(job_.sums_name);
-  std::vector<std::byte> sums(slice * unsigned_count(slices.count()));
+  std::vector<std::byte> sums(slice * slices.size());
   slab.download(job_.sums_name, slices, sums.data(), slices.begin);
   slab.last().wait();
   slab.check();  // the sums would be there if what they are of had failed, too
@@ -132,7 +132,7 @@ void ResidentSlabs::busy(int device, int first, double seconds) {
 // The end of what other devices need of it.
 Event ResidentSlabs::iterate(DeviceSlab& slab, int device, int first, int count) {
   const auto& need = job_.requirements;
-  const auto limit = static_cast<std::int64_t>(need.size[2]);
+  const auto limit = need.slices().count();
   Event made;
   int now = 0;
   for (int n = 0; n < count; n += now) {
@@ -178,7 +178,7 @@ Volume ResidentSlabs::current_output() {
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
     slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
-    job_.traffic.down += slab.slice_bytes(job_.output_name) * unsigned_count(slab.interior().count());
+    job_.traffic.down += slab.slice_bytes(job_.output_name) * slab.interior().size();
     slab.wait();
   });
   return output;
@@ -200,7 +200,7 @@ void ResidentSlabs::move_to(const Plan& better) {
     DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.download(name, slab.interior(), states.at(name).data(), 0);
-      job_.traffic.down += slab.slice_bytes(name) * unsigned_count(slab.interior().count());
+      job_.traffic.down += slab.slice_bytes(name) * slab.interior().size();
     }
     slab.wait();
   });
@@ -212,7 +212,7 @@ void ResidentSlabs::move_to(const Plan& better) {
     DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.upload(name, slab.extended(), states.at(name).data(), 0);
-      job_.traffic.up += slab.slice_bytes(name) * unsigned_count(slab.extended().count());
+      job_.traffic.up += slab.slice_bytes(name) * slab.extended().size();
     }
     slab.wait();
   });

@@ -29,16 +29,14 @@ void ResumableOutput::write(std::size_t first, std::size_t count, float* from) {
   }();
   const auto at = [&](const Range& part) { return from + (static_cast<std::size_t>(part.begin) - first); };
   if (store_ != nullptr)
-    for (const auto& part : parts)
-      store_->keep(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+    for (const auto& part : parts) store_->keep(static_cast<std::size_t>(part.begin), part.size(), at(part));
   try {
     end_if_failed();
     // In memory the new values may lie in place of the old ones already, so the sink gets all of them.
     if (output_.data() != nullptr)
       output_.write(first, count, from);
     else
-      for (const auto& part : parts)
-        output_.write(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+      for (const auto& part : parts) output_.write(static_cast<std::size_t>(part.begin), part.size(), at(part));
   } catch (...) {
     if (store_ == nullptr) throw;
     const std::lock_guard lock(mutex_);

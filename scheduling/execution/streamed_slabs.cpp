@@ -91,11 +91,10 @@ void StreamedSlabs::hand_over() {
   for (const Range slices : left) {
     const std::size_t begin = slice * static_cast<std::size_t>(slices.begin);
     auto* from = reinterpret_cast<float*>(state(job_.output_name)) + begin;
-    parallel_ranges(slice * static_cast<std::size_t>(slices.count()), voxels_in_a_piece,
-                    [&](std::size_t first, std::size_t count) {
-                      job_.output.write(begin + first, count, from + first);
-                      give_back(from + first, count * sizeof(float));
-                    });
+    parallel_ranges(slice * slices.size(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      job_.output.write(begin + first, count, from + first);
+      give_back(from + first, count * sizeof(float));
+    });
   }
 }
 

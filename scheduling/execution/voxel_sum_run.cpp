@@ -105,7 +105,7 @@ class VoxelSumRun {
         devices_(devices),
         plan_(plan),
         options_(request.options),
-        views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
+        views_(plan.requirements.views().count()),
         element_bytes_(array_of(plan.requirements, raw_).element_bytes),
         size_(whole_extent(array_of(plan.requirements, raw_), plan.requirements)),
         queue_(plan) {}
@@ -189,13 +189,12 @@ class VoxelSumRun {
   bool copied_here(DeviceSlab& slab, Range views, Range rows) {
     const VolumeSource* source = projections_.source;
     if (source == nullptr || !source->on_devices() || element_bytes_ != sizeof(float)) return false;
-    const std::size_t view = size_[0] * size_[1], band = size_[0] * static_cast<std::size_t>(rows.count());
+    const std::size_t view = size_[0] * size_[1], band = size_[0] * rows.size();
     for (std::int64_t n = views.begin; n < views.end;) {
       const Range run = consecutive_views(step_.order, {n, band == view ? views.end : n + 1});
-      if (!slab.copy_from(*source,
-                          view * static_cast<std::size_t>(run.begin) + size_[0] * static_cast<std::size_t>(rows.begin),
-                          band * static_cast<std::size_t>(run.count()), next_raw_,
-                          sizeof(float) * band * static_cast<std::size_t>(n - views.begin)))
+      if (!slab.copy_from(
+              *source, view * static_cast<std::size_t>(run.begin) + size_[0] * static_cast<std::size_t>(rows.begin),
+              band * run.size(), next_raw_, sizeof(float) * band * static_cast<std::size_t>(n - views.begin)))
         return false;
       n += run.count();
     }
@@ -206,18 +205,15 @@ class VoxelSumRun {
   void upload(DeviceSlab& slab, Range views) {
     const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
     const auto& order = step_.order;
-    const std::size_t row = element_bytes_ * size_[0], view = row * size_[1],
-                      band = row * static_cast<std::size_t>(rows.count()),
-                      start = row * static_cast<std::size_t>(rows.begin),
-                      bytes = band * static_cast<std::size_t>(views.count());
+    const std::size_t row = element_bytes_ * size_[0], view = row * size_[1], band = row * rows.size(),
+                      start = row * static_cast<std::size_t>(rows.begin), bytes = band * views.size();
     if (copied_here(slab, views, rows)) return;
     traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {
       for (std::int64_t n = views.begin; n < views.end;) {
         const Range run = consecutive_views(order, {n, band == view ? views.end : n + 1});
         slab.upload_bytes(next_raw_, band * static_cast<std::size_t>(n - views.begin),
-                          projections_.values + view * static_cast<std::size_t>(run.begin) + start,
-                          band * static_cast<std::size_t>(run.count()));
+                          projections_.values + view * static_cast<std::size_t>(run.begin) + start, band * run.size());
         n += run.count();
       }
       return;
@@ -280,7 +276,7 @@ RunResult nothing_to_do(const Plan& plan) {
 
 RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
   const Requirements& needs = request.program.needs;
-  const std::vector<Range> all{{0, slices_of(needs)}};
+  const std::vector<Range> all{needs.slices()};
   ResumableOutput resumable(request.output, request.options.output_store);
   std::vector<Range> missing = resumable.missing();
   Attempts attempts = attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {

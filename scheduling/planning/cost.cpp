@@ -44,7 +44,7 @@ double slice_units(const Requirements& requirements) {
   if (!shares_views(requirements)) return slice_voxels(requirements) * views_of(requirements);
   // A ray crosses as many planes as the volume has along the axis that it follows most.
   const auto planes = static_cast<double>(std::max(requirements.size[0], requirements.size[1]));
-  return view_pixels(requirements) * views_of(requirements) * planes / slices_of(requirements);
+  return view_pixels(requirements) * views_of(requirements) * planes / requirements.slices().count();
 }
 
 double download_rate(const DeviceModel& device) {
@@ -253,7 +253,7 @@ double exchange_bytes(const Plan& plan) {
   for (const auto& need : plan.requirements.arrays)
     if (is_state(need)) slice = std::max(slice, static_cast<double>(array_bytes(need, plan.requirements, 1, 0, 0)));
   for (const auto& slab : plan.slabs) {
-    const bool cpu = plan.devices[static_cast<std::size_t>(slab.device)].cpu;
+    const bool cpu = plan.device_of(slab).cpu;
     for (const auto held : {slab.interior.begin - slab.extended.begin, slab.extended.end - slab.interior.end})
       if (held > 0)
         result += 3 * (cpu ? std::min(staging_bytes / 4, slice * static_cast<double>(held)) : staging_bytes / 4);
@@ -322,7 +322,7 @@ double count_passes(const Requirements& requirements, int iterations_per_exchang
 }
 
 double count_units(const Requirements& requirements) {
-  return slice_units(requirements) * slices_of(requirements);
+  return slice_units(requirements) * requirements.slices().count();
 }
 
 double unit_rate(const KernelCost& cost, const Requirements& requirements, const DeviceModel& device) {
@@ -335,7 +335,7 @@ double unit_rate(const KernelCost& cost, const Requirements& requirements, const
 std::vector<double> throughputs(const Requirements& requirements, std::span<const DeviceModel> devices) {
   const auto bytes = slice_bytes(requirements);
   const bool views = shares_views(requirements);
-  const double parts = views ? views_of(requirements) : slices_of(requirements);
+  const double parts = views ? views_of(requirements) : requirements.slices().count();
   Work part;
   part.units = count_units(requirements) / parts;
   const double rows = static_cast<double>(requirements.stack[1]) * views_of(requirements) / parts;
@@ -428,7 +428,7 @@ double host_state_bytes(const Plan& plan) {
   if (plan.requirements.form == ProgramForm::steps) return bytes_on_host(plan);
   if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.options.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
-  return (bytes.state - bytes.output) * slices_of(plan.requirements);
+  return (bytes.state - bytes.output) * plan.requirements.slices().count();
 }
 
 bool result_leaves_at_once(const Plan& plan) {
@@ -461,11 +461,11 @@ double move_seconds(const Plan& from, const Plan& to) {
   const auto bytes = slice_bytes(from.requirements);
   double down = 0, up = 0;
   for (const auto& slab : from.slabs)
-    down = std::max(down, bytes.state * static_cast<double>(slab.interior.count()) /
-                              download_rate(from.devices[static_cast<std::size_t>(slab.device)]));
+    down =
+        std::max(down, bytes.state * static_cast<double>(slab.interior.count()) / download_rate(from.device_of(slab)));
   for (const auto& slab : to.slabs)
     up = std::max(up, (bytes.input + bytes.state) * static_cast<double>(slab.extended.count()) /
-                          to.devices[static_cast<std::size_t>(slab.device)].bus_bandwidth);
+                          to.device_of(slab).bus_bandwidth);
   return down + up;
 }
 

@@ -15,7 +15,7 @@ double weight(const DeviceModel& device) {
 }
 
 Range detector_rows(const Requirements& requirements, Range extended) {
-  const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
+  const auto rows = requirements.rows().count();
   const bool all = requirements.form == ProgramForm::steps;  // steps over other than voxel sums need them
   if (rows == 0 || all || !requirements.detector_rows) return {0, rows};
   const Range wanted = requirements.detector_rows(extended);
@@ -110,7 +110,7 @@ class Layouter {
         devices_(devices),
         iterations_(iterations),
         views_(views),
-        nz_(slices_of(requirements)) {}
+        nz_(requirements.slices().count()) {}
 
   // One slab a device.
   std::optional<std::vector<SlabPlan>> resident() const {
@@ -255,7 +255,7 @@ SlabPlan make_slab(const Requirements& requirements, int device, Range interior,
   slab.interior = interior;
   const auto low = std::int64_t{iterations} * requirements.halo_low + requirements.reduction_halo;
   const auto high = std::int64_t{iterations} * requirements.halo_high + requirements.reduction_halo;
-  slab.extended = interior.grown(low, high, slices_of(requirements));
+  slab.extended = interior.grown(low, high, requirements.slices().count());
   slab.rows = detector_rows(requirements, slab.extended);
   slab.bytes = total_bytes(requirements, {slab.extended.count(), slab.rows.count()}, views);
   return slab;
@@ -275,7 +275,7 @@ std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requir
                                                       std::span<const DeviceModel> devices, int iterations, int views,
                                                       int minimum_slabs) {
   auto slabs = Layouter(requirements, devices, iterations, views).resident();
-  const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
+  const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, requirements.slices().count());
   if (slabs && static_cast<std::int64_t>(slabs->size()) < wanted) slabs.reset();
   return slabs;
 }
@@ -283,7 +283,7 @@ std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requir
 std::optional<std::vector<SlabPlan>> lay_out_streamed(const Requirements& requirements,
                                                       std::span<const DeviceModel> devices, int iterations, int views,
                                                       int minimum_slabs) {
-  const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
+  const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, requirements.slices().count());
   return Layouter(requirements, devices, iterations, views).regions(static_cast<int>(wanted));
 }
 

@@ -36,11 +36,11 @@ std::vector<SlabPlan> slabs_at(const SlabPlan& slab, const Requirements& require
 
 Plan plan_missing(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options,
                   std::span<const Range> missing) {
-  const Range all{0, static_cast<std::int64_t>(requirements.size[2])};
+  const Range all = requirements.slices();
   if (missing.size() == 1 && missing.front() == all) return make_plan(requirements, devices, options);
   Requirements left = requirements;  // a volume of the missing slices
   left.size[2] = 0;
-  for (const auto& range : missing) left.size[2] += static_cast<std::size_t>(range.count());
+  for (const auto& range : missing) left.size[2] += range.size();
   if (requirements.detector_rows)
     left.detector_rows = [&](Range place) {
       const auto slices = slices_at(place, missing);

@@ -87,8 +87,7 @@ std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int it
   // Then the last region would hold the whole volume.
   const auto& r = common.requirements;
   const bool asked = options.iterations_per_exchange > 0;
-  if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > static_cast<std::int64_t>(r.size[2]))
-    return std::nullopt;
+  if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > r.slices().count()) return std::nullopt;
   for (const bool overlapped : {true, false}) {
     Plan plan = common;
     plan.requirements = skewed_requirements(common.requirements, iterations, overlapped);
@@ -213,7 +212,7 @@ Team others(const Team& all, const Team& team) {
   const auto& largest = *std::max_element(devices.begin(), devices.end(),
                                           [](const auto& a, const auto& b) { return a.memory < b.memory; });
   SlabPlan slab;  // the one slice that needs most
-  const auto nz = static_cast<std::int64_t>(requirements.size[2]);
+  const auto nz = requirements.slices().count();
   for (std::int64_t z = 0; z < nz; ++z) {
     const auto one = batch > 0 ? make_slab(requirements, 0, {z, z + 1}, iterations, batch)
                                : make_region(requirements, 0, {0, nz}, {z, z + 1}, iterations);

@@ -74,6 +74,7 @@ struct Plan {
   double host_bytes = 0;           // of host memory, besides inputs and result
   std::vector<std::string> notes;  // why a device was excluded
 
+  const DeviceModel& device_of(const SlabPlan& slab) const { return devices[static_cast<std::size_t>(slab.device)]; }
   /// A table for people: devices, slabs, halo, iterations per exchange, bytes per array, passes over the
   /// bus.
   std::string text() const;

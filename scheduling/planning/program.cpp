@@ -58,7 +58,7 @@ bool is_given(const Program& program, const std::string& array) {
 }
 
 Range views_of(const Step& step, const Requirements& needs, const Scalars& scalars) {
-  return step.views ? step.views(scalars) : Range{0, static_cast<std::int64_t>(needs.stack[2])};
+  return step.views ? step.views(scalars) : needs.views();
 }
 
 std::vector<StepUse> uses_of(const Program& program) {

@@ -59,7 +59,7 @@ class ProgramPlanner {
 
  private:
   void check_parts() const {
-    const auto views = static_cast<std::int64_t>(program_.needs.stack[2]);
+    const auto views = program_.needs.views().count();
     for (const StepUse& use : uses_)
       if (use.step->over != Domain::slices && use.views.count() < views && program_.needs.largest_part == 0)
         throw std::logic_error(program_.needs.algorithm + ": " + use.step->name +

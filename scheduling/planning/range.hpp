@@ -16,6 +16,7 @@ struct Range {
   std::int64_t begin = 0, end = 0;
 
   std::int64_t count() const { return end - begin; }
+  std::size_t size() const { return unsigned_count(count()); }
   bool empty() const { return end <= begin; }
   bool contains(std::int64_t n) const { return n >= begin && n < end; }
   /// Longer by `low` below and `high` above, cut to [0, limit).

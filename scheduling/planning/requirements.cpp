@@ -77,8 +77,8 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
 }
 
 std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements) {
-  return array_bytes(need, requirements, slices_of(requirements), static_cast<std::int64_t>(requirements.stack[1]),
-                     static_cast<std::int64_t>(requirements.stack[2]));
+  return array_bytes(need, requirements, requirements.slices().count(), requirements.rows().count(),
+                     requirements.views().count());
 }
 
 }  // namespace halocline

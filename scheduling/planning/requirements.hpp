@@ -131,6 +131,10 @@ struct Requirements {
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
   int largest_part = 0;      // of programs whose steps go over parts of the views: views of the largest; 0: all
   KernelCost cost;
+
+  Range slices() const { return {0, static_cast<std::int64_t>(size[2])}; }
+  Range rows() const { return {0, static_cast<std::int64_t>(stack[1])}; }
+  Range views() const { return {0, static_cast<std::int64_t>(stack[2])}; }
 };
 
 /// A method that improves a volume by iterations.
@@ -156,10 +160,5 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
                         std::int64_t views);
 /// Of kind volume or projections: all slices, all rows of all views.
 std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements);
-
-// Slices of the volume.
-inline std::int64_t slices_of(const Requirements& requirements) {
-  return static_cast<std::int64_t>(requirements.size[2]);
-}
 
 }  // namespace halocline

@@ -14,7 +14,7 @@ using Jobs = std::vector<std::function<Plan(const PlanOptions&)>>;
 std::vector<DeviceShare> shares_of(const Plan& plan) {
   std::vector<DeviceShare> shares;
   for (const auto& slab : plan.slabs) {
-    const std::string& name = plan.devices[static_cast<std::size_t>(slab.device)].name;
+    const std::string& name = plan.device_of(slab).name;
     if (!shares.empty() && shares.back().device == name)
       shares.back().slices.end = slab.interior.end;
     else
@@ -49,8 +49,7 @@ std::optional<std::vector<Plan>> plans_with(const Jobs& jobs, const std::vector<
     for (std::size_t n = 0; n < count; ++n) {
       const auto& arrays = volumes[n].arrays;
       if (job < arrays.begin()->first || job > arrays.rbegin()->first) continue;
-      for (const auto& share : shares)
-        options.reserved[share.device] += slice_bytes * static_cast<std::size_t>(share.slices.count());
+      for (const auto& share : shares) options.reserved[share.device] += slice_bytes * share.slices.size();
       if (const auto array = arrays.find(job); array != arrays.end()) options.on_devices.insert(array->second);
     }
     try {

@@ -34,7 +34,7 @@ int PassSteps::done(std::size_t level) const {
 
 std::vector<RegionWork> skewed_work(const Requirements& requirements, const PassSteps& steps,
                                     std::span<const Range> regions) {
-  const auto nz = slices_of(requirements);
+  const auto nz = requirements.slices().count();
   const std::int64_t rh = requirements.reduction_halo;
   const Range block{regions.front().begin, regions.back().end};
   const std::size_t levels = steps.levels();
@@ -101,7 +101,7 @@ std::int64_t skewed_lag(const Requirements& requirements, int iterations) {
 Range skewed_window(const Requirements& requirements, int iterations, Range block, Range interior) {
   const std::int64_t k = iterations, rh = requirements.reduction_halo;
   const Range whole =
-      block.grown(k * requirements.halo_low + rh, k * requirements.halo_high + rh, slices_of(requirements));
+      block.grown(k * requirements.halo_low + rh, k * requirements.halo_high + rh, requirements.slices().count());
   return {interior.begin == block.begin ? whole.begin
                                         : std::max(whole.begin, interior.begin - skewed_lag(requirements, iterations)),
           interior.end == block.end ? whole.end : interior.end};

@@ -28,10 +28,6 @@ std::vector<int> devices_of(const Plan& plan) {
   return result;
 }
 
-Range all_rows(const Plan& plan) {
-  return {0, static_cast<std::int64_t>(plan.requirements.stack[1])};
-}
-
 // Of one device alone: whether its slabs come once each with all batches, or each batch with all slabs.
 bool slabs_come_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
   if (slabs.size() < 2) return false;
@@ -49,7 +45,7 @@ bool slabs_come_once(const Plan& plan, Range views, int device, const std::vecto
 std::vector<Task> ray_tasks(const Plan& plan, Range all, int device, const std::vector<std::size_t>& slabs) {
   std::vector<Task> result;
   const auto add = [&](std::size_t slab, Range views, bool prepares) {
-    result.push_back({slab, views, all_rows(plan), prepares, slab == 0, slab == slabs.back()});
+    result.push_back({slab, views, plan.requirements.rows(), prepares, slab == 0, slab == slabs.back()});
   };
   const auto batches = batches_of(plan, all);
   if (slabs_come_once(plan, all, device, slabs)) {
@@ -67,7 +63,7 @@ std::vector<Task> voxel_tasks(const Program& program, const Plan& plan, Range al
   std::vector<Task> result;
   for (const auto slab : slabs) {
     const bool band = plan.slabs.size() > 1 && program.needs.detector_rows;
-    const Range rows = band ? program.needs.detector_rows(plan.slabs[slab].extended) : all_rows(plan);
+    const Range rows = band ? program.needs.detector_rows(plan.slabs[slab].extended) : plan.requirements.rows();
     for (const Range views : batches_of(plan, all)) {
       const bool first = views.begin == all.begin;
       result.push_back({slab, views, rows, first, first, false});
@@ -105,14 +101,14 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
   std::vector<Task> result;
   switch (step.over) {
     case Domain::slices:
-      for (const auto slab : slabs) result.push_back({slab, {}, all_rows(plan)});
+      for (const auto slab : slabs) result.push_back({slab, {}, plan.requirements.rows()});
       return result;
     case Domain::views: {
       const auto devices = devices_of(plan);
       const auto own = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
       const auto batches = batches_of(plan, views);
       for (std::size_t n = own; n < batches.size(); n += devices.size())
-        result.push_back({slabs.front(), batches[n], all_rows(plan)});
+        result.push_back({slabs.front(), batches[n], plan.requirements.rows()});
       return result;
     }
     case Domain::ray_sums:
@@ -165,7 +161,7 @@ Residence::Part part_of_task(const Program& program, const Step& step, const Arr
   if (array_of(plan.requirements, array.name).kind != ArrayKind::volume) return {task.views, task.rows};
   const Range interior = plan.slabs[task.slab].interior;
   const Halo halo = array.access == Access::out ? Halo{} : halo_of(program, step);
-  return {interior, {}, interior.grown(halo.low, halo.high, static_cast<std::int64_t>(program.needs.size[2]))};
+  return {interior, {}, interior.grown(halo.low, halo.high, program.needs.slices().count())};
 }
 
 std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
@@ -188,7 +184,7 @@ std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const 
 
 SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab) {
   const Range own = plan.slabs[slab].interior;
-  const auto slices = static_cast<std::int64_t>(plan.requirements.size[2]);
+  const auto slices = plan.requirements.slices().count();
   const Range held = own.grown(halo.low, halo.high, slices);
   const Range low{own.begin, own.begin == 0 ? own.begin : std::min(own.end, own.begin + halo.high)},
       high{own.end == slices ? own.end : std::max(low.end, own.end - halo.low), own.end};

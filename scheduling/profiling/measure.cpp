@@ -21,9 +21,8 @@ Plan whole_plan(const Requirements& requirements, int batch) {
   Plan plan;
   plan.requirements = requirements;
   plan.batch = batch;
-  const auto slices = static_cast<std::int64_t>(requirements.size[2]);
-  const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
-  plan.slabs.push_back({.device = 0, .interior = {0, slices}, .extended = {0, slices}, .rows = {0, rows}});
+  const Range slices = requirements.slices();
+  plan.slabs.push_back({.device = 0, .interior = slices, .extended = slices, .rows = requirements.rows()});
   return plan;
 }
 

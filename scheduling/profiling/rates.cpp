@@ -166,7 +166,7 @@ Plan trial_plan(const Requirements& requirements, const Device& device, int iter
   // As thick as a GPU needs to be busy: of slices as large as 1024^2 a few would be timed as a fraction of its rate.
   const std::size_t most = device.info().cpu() ? std::size_t{256} << 20 : std::size_t{4} << 30;
   const std::size_t budget = std::min(most, device.ledger().available() / (device.info().cpu() ? 1 : 2));
-  const auto slices = static_cast<std::int64_t>(requirements.size[2]);
+  const auto slices = requirements.slices().count();
   const int step = requirements.batch_step;
   Plan plan;
   plan.requirements = requirements;

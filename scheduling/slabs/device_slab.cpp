@@ -37,51 +37,77 @@ void DeviceSlab::move_to(const SlabPlan& slab) {
   plan_ = slab;
 }
 
+namespace {
+
+struct Bytes {
+  std::size_t begin, count;
+};
+
+// Bytes of slices in memory that begins with slice number `first`.
+Bytes bytes_of(std::size_t slice, Range slices, std::int64_t first = 0) {
+  return {slice * unsigned_count(slices.begin - first), slice * slices.size()};
+}
+
+// Pieces of a download become voxels of the sink, the first at byte `start` of the whole volume.
+Staging::Piece into(VolumeSink& sink, std::size_t start) {
+  return [&sink, start](std::byte* at, std::size_t begin, std::size_t count) {
+    sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+  };
+}
+
+// The part of `slices` whose voxels reside on a device, perhaps nothing.
+Range slices_in(const VoxelRange& voxels, std::size_t slice, Range slices) {
+  const auto at = [&](std::size_t voxel) { return static_cast<std::int64_t>(voxel * sizeof(float) / slice); };
+  const Range part = voxels.empty() ? Range{} : common(slices, {at(voxels.begin), at(voxels.end)});
+  return part.empty() ? Range{slices.begin, slices.begin} : part;
+}
+
+bool holds(const VoxelRange& here, std::size_t first, std::size_t count) {
+  return here.begin <= first && first + count <= here.end;
+}
+
+}  // namespace
+
 void DeviceSlab::upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin) {
   if (slices.empty()) return;
   const std::size_t slice = slice_bytes(name);
-  upload_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-               static_cast<const std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
-               slice * static_cast<std::size_t>(slices.count()));
+  const auto [begin, count] = bytes_of(slice, slices, plan_.extended.begin);
+  upload_bytes(name, begin, static_cast<const std::byte*>(host) + bytes_of(slice, slices, host_begin).begin, count);
 }
 
 void DeviceSlab::download(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
   if (slices.empty()) return;
   const std::size_t slice = slice_bytes(name);
-  download_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-                 static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
-                 slice * static_cast<std::size_t>(slices.count()));
+  const auto [begin, count] = bytes_of(slice, slices, plan_.extended.begin);
+  download_bytes(name, begin, static_cast<std::byte*>(host) + bytes_of(slice, slices, host_begin).begin, count);
+}
+
+void DeviceSlab::download_later(const std::string& name, Range slices, const Staging::Piece& take) {
+  const Buffer& buffer = array(name).buffer;
+  const auto [begin, count] = bytes_of(slice_bytes(name), slices, plan_.extended.begin);
+  enqueue(Queue::download, {{name, Access::in}}, [&, begin = begin, count = count](std::span<const Event> waits) {
+    return later_.read_later(buffer, begin, count, take, waits);
+  });
 }
 
 void DeviceSlab::download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
   if (slices.empty()) return;
-  const std::size_t slice = slice_bytes(name), bytes = slice * static_cast<std::size_t>(slices.count());
-  if (later_.direct(bytes)) return download(name, slices, host, host_begin);
-  auto* to = static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin);
-  const Buffer& buffer = array(name).buffer;
-  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
-    return later_.read_later(
-        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
-        [to](std::byte* at, std::size_t begin, std::size_t count) { stream_copy(to + begin, at, count); }, waits);
-  });
+  const auto [begin, count] = bytes_of(slice_bytes(name), slices, host_begin);
+  if (later_.direct(count)) return download(name, slices, host, host_begin);
+  download_later(name, slices,
+                 [to = static_cast<std::byte*>(host) + begin](std::byte* at, std::size_t first, std::size_t bytes) {
+                   stream_copy(to + first, at, bytes);
+                 });
 }
 
 std::size_t DeviceSlab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
   require_float_volume(name);
   if (slices.empty()) return 0;
-  if (!slices_here(sink, slice_bytes(name), slices).empty()) return download(name, slices, sink);
-  const Buffer& buffer = array(name).buffer;
-  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
-  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
-    return later_.read_later(
-        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-        slice * static_cast<std::size_t>(slices.count()),
-        [&sink, start](std::byte* at, std::size_t begin, std::size_t count) {
-          sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
-        },
-        waits);
-  });
-  return slice * static_cast<std::size_t>(slices.count());
+  const std::size_t slice = slice_bytes(name);
+  if (!slices_in(sink.voxels_on(device_), slice, slices).empty()) return download(name, slices, sink);
+  const auto [start, count] = bytes_of(slice, slices);
+  download_later(name, slices, into(sink, start));
+  return count;
 }
 
 void DeviceSlab::settle() {
@@ -106,48 +132,27 @@ void DeviceSlab::require_float_volume(const std::string& name) const {
     throw std::logic_error(fmt::format("{} is no volume of float32", name));
 }
 
-// Slices whose voxels lie, or have a place, on this device.
-template <class Voxels>
-Range DeviceSlab::slices_here(const Voxels& voxels, std::size_t slice, Range slices) const {
-  const VoxelRange here = voxels.voxels_on(device_);
-  if (here.empty()) return {slices.begin, slices.begin};
-  const auto at = [&](std::size_t voxel) { return static_cast<std::int64_t>(voxel * sizeof(float) / slice); };
-  const Range common{std::max(slices.begin, at(here.begin)), std::min(slices.end, at(here.end))};
-  return common.empty() ? Range{slices.begin, slices.begin} : common;
-}
-
 std::size_t DeviceSlab::upload(const std::string& name, Range slices, const VolumeSource& source) {
   require_float_volume(name);
   if (slices.empty()) return 0;
   const std::size_t slice = slice_bytes(name);
-  const Range here = slices_here(source, slice, slices);
+  const Range here = slices_in(source.voxels_on(device_), slice, slices);
   if (!here.empty()) {
-    const DevicePlace place{device_, array(name).buffer,
-                            slice * static_cast<std::size_t>(here.begin - plan_.extended.begin)};
-    const std::size_t voxels = slice / sizeof(float);
-    enqueue(Queue::compute, {{name, Access::out}}, [&](std::span<const Event> waits) {
-      return source.copy_to(place, voxels * static_cast<std::size_t>(here.begin),
-                            voxels * static_cast<std::size_t>(here.count()), waits);
-    });
+    const auto [first, count] = bytes_of(slice / sizeof(float), here);
+    copy_from(source, first, count, name, bytes_of(slice, here, plan_.extended.begin).begin);
   }
   upload_over_bus(name, {slices.begin, here.begin}, source);
   upload_over_bus(name, {here.end, slices.end}, source);
-  return slice * static_cast<std::size_t>(slices.count() - here.count());
+  return slice * (slices.size() - here.size());
 }
 
 void DeviceSlab::upload_over_bus(const std::string& name, Range slices, const VolumeSource& source) {
   if (slices.empty()) return;
   if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
-  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
-  const Buffer& buffer = array(name).buffer;
-  enqueue(Queue::upload, {{name, Access::out}}, [&](std::span<const Event> waits) {
-    return staging_.write(
-        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-        slice * static_cast<std::size_t>(slices.count()),
-        [&](std::byte* at, std::size_t begin, std::size_t count) {
-          source.read((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
-        },
-        waits);
+  const std::size_t slice = slice_bytes(name), start = bytes_of(slice, slices).begin;
+  const auto [offset, bytes] = bytes_of(slice, slices, plan_.extended.begin);
+  upload_bytes(name, offset, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {
+    source.read((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
   });
 }
 
@@ -156,63 +161,50 @@ std::size_t DeviceSlab::download(const std::string& name, Range slices, VolumeSi
   if (slices.empty()) return 0;
   const Buffer& buffer = array(name).buffer;
   const std::size_t slice = slice_bytes(name);
-  const Range here = slices_here(sink, slice, slices);
-  if (!here.empty())
-    enqueue(Queue::compute, {{name, Access::in}}, [&](std::span<const Event> waits) {
-      hand_over(buffer, slice, here, plan_.extended.begin, sink, waits);
-      return Event();
-    });
+  const Range here = slices_in(sink.voxels_on(device_), slice, slices);
+  if (!here.empty()) {
+    const auto [first, count] = bytes_of(slice / sizeof(float), here);
+    copy_to(sink, first, count, name, bytes_of(slice, here, plan_.extended.begin).begin);
+  }
   for (const Range part : {Range{slices.begin, here.begin}, Range{here.end, slices.end}})
     if (!part.empty())
       enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
         return read_slices(staging_, buffer, slice, part, plan_.extended.begin, sink, waits);
       });
-  return slice * static_cast<std::size_t>(slices.count() - here.count());
+  return slice * (slices.size() - here.size());
 }
 
 std::function<std::size_t()> DeviceSlab::fetch(const std::string& name, Range slices, Event written, VolumeSink& sink) {
   require_float_volume(name);
   return [this, &buffer = array(name).buffer, slice = slice_bytes(name), slices, begin = plan_.extended.begin,
           written = std::move(written), &sink] {
-    const Range here = slices_here(sink, slice, slices);
-    if (!here.empty()) hand_over(buffer, slice, here, begin, sink, std::span(&written, 1));
+    const std::span<const Event> waits(&written, 1);
+    const Range here = slices_in(sink.voxels_on(device_), slice, slices);
+    if (!here.empty()) {
+      const auto [first, count] = bytes_of(slice / sizeof(float), here);
+      Device device = device_;
+      sink.take_from({device, buffer, bytes_of(slice, here, begin).begin}, first, count, waits, {});
+    }
     for (const Range part : {Range{slices.begin, here.begin}, Range{here.end, slices.end}})
-      if (!part.empty()) read_slices(fetching_, buffer, slice, part, begin, sink, std::span(&written, 1));
-    return slice * static_cast<std::size_t>(slices.count() - here.count());
+      if (!part.empty()) read_slices(fetching_, buffer, slice, part, begin, sink, waits);
+    return slice * (slices.size() - here.size());
   };
 }
 
-// To a sink that has its place on this device. By any thread.
-void DeviceSlab::hand_over(const Buffer& buffer, std::size_t slice, Range slices, std::int64_t buffer_begin,
-                           VolumeSink& sink, std::span<const Event> waits) const {
-  Device device = device_;
-  const std::size_t voxels = slice / sizeof(float);
-  sink.take_from({device, buffer, slice * static_cast<std::size_t>(slices.begin - buffer_begin)},
-                 voxels * static_cast<std::size_t>(slices.begin), voxels * static_cast<std::size_t>(slices.count()),
-                 waits, {});
-}
-
-// Of a buffer whose first slice is number `buffer_begin`. Static: fetch() runs it on another thread.
+// Reads from a buffer that begins with slice number `buffer_begin`. Static: fetch() runs it on another thread.
 Event DeviceSlab::read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
                               std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits) {
-  const std::size_t start = slice * static_cast<std::size_t>(slices.begin),
-                    offset = slice * static_cast<std::size_t>(slices.begin - buffer_begin),
-                    bytes = slice * static_cast<std::size_t>(slices.count());
-  if (sink.data() != nullptr && staging.direct(bytes)) {
-    const std::size_t first_of_all = start / sizeof(float);
-    const Event read = staging.read(buffer, offset, sink.data() + first_of_all, bytes, waits);
-    read.wait();
-    parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-      sink.write(first_of_all + first, count, sink.data() + first_of_all + first);
-    });
-    return read;
-  }
-  return staging.read(
-      buffer, offset, bytes,
-      [&](std::byte* at, std::size_t begin, std::size_t count) {
-        sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
-      },
-      waits);
+  const std::size_t start = bytes_of(slice, slices).begin;
+  const auto [offset, bytes] = bytes_of(slice, slices, buffer_begin);
+  if (sink.data() == nullptr || !staging.direct(bytes))
+    return staging.read(buffer, offset, bytes, into(sink, start), waits);
+  float* const to = sink.data() + start / sizeof(float);
+  const Event read = staging.read(buffer, offset, to, bytes, waits);
+  read.wait();
+  parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    sink.write(start / sizeof(float) + first, count, to + first);
+  });
+  return read;
 }
 
 void DeviceSlab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {
@@ -241,14 +233,6 @@ void DeviceSlab::upload_bytes(const std::string& name, std::size_t offset, std::
   enqueue(Queue::upload, {{name, Access::out}},
           [&](std::span<const Event> waits) { return staging_.write(buffer, offset, bytes, fill, waits); });
 }
-
-namespace {
-
-bool holds(const VoxelRange& here, std::size_t first, std::size_t count) {
-  return here.begin <= first && first + count <= here.end;
-}
-
-}  // namespace
 
 bool DeviceSlab::copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
                            std::size_t offset) {
@@ -287,13 +271,13 @@ void DeviceSlab::release_staging() {
 
 Event DeviceSlab::read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
                             const Event& made) const {
-  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  const std::size_t before = slice_bytes(name) * unsigned_count(plan_.extended.begin);
   return Device(device_).read(array(name).buffer, begin - before, to, bytes, std::span(&made, 1));
 }
 
 Event DeviceSlab::write_part(const std::string& name, std::size_t begin, std::size_t bytes, const std::byte* from,
                              const Event& free) const {
-  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  const std::size_t before = slice_bytes(name) * unsigned_count(plan_.extended.begin);
   return Device(device_).write(array(name).buffer, begin - before, from, bytes, std::span(&free, 1));
 }
 

@@ -98,11 +98,8 @@ class DeviceSlab : public Slab {
 
  private:
   void require_float_volume(const std::string& name) const;
-  template <class Voxels>
-  Range slices_here(const Voxels& voxels, std::size_t slice, Range slices) const;
+  void download_later(const std::string& name, Range slices, const Staging::Piece& take);
   void upload_over_bus(const std::string& name, Range slices, const VolumeSource& source);
-  void hand_over(const Buffer& buffer, std::size_t slice, Range slices, std::int64_t buffer_begin, VolumeSink& sink,
-                 std::span<const Event> waits) const;
   static Event read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
                            std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits);
 

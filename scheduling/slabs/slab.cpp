@@ -88,7 +88,7 @@ void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
 
 void Slab::launch(const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) {
   if (slices.empty()) return;
-  launch(spec, {requirements_.size[0], requirements_.size[1], static_cast<std::size_t>(slices.count())}, arguments);
+  launch(spec, {requirements_.size[0], requirements_.size[1], slices.size()}, arguments);
 }
 
 void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
@@ -130,7 +130,7 @@ void Slab::fill(const std::string& name, float value, Range slices) {
   const std::size_t slice = slice_bytes(name);
   enqueue(Queue::compute, {{name, Access::out}}, [&](std::span<const Event> waits) {
     return device_.fill(buffer, value, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
-                        slice * static_cast<std::size_t>(slices.count()), waits);
+                        slice * slices.size(), waits);
   });
 }
 
@@ -154,7 +154,7 @@ void Slab::copy_to_image(const std::string& from, const std::string& to, std::si
   const Buffer& source = array(from).buffer;
   const ImageArray& target = array(to).image;
   const std::size_t begin = need.rows > 0 ? 0 : static_cast<std::size_t>(rows().begin),
-                    count = need.rows > 0 ? need.rows : static_cast<std::size_t>(rows().count());
+                    count = need.rows > 0 ? need.rows : rows().size();
   enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
           [&](std::span<const Event> waits) { return device_.copy(source, target, begin, count, layers, waits); });
 }
