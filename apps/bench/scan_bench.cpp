@@ -22,6 +22,7 @@
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/thread_pool.hpp"
+#include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {

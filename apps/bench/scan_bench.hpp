@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/bench/fetch_rate.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
-#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 

@@ -77,7 +77,7 @@ void RegionStream::send_sums(const Pass& pass) {
     const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + unsigned_count(block_.begin));
     all.emplace_back(begin, bytes);
     slab_.download_bytes(sums_of_pass, begin, all.back().second.data(), bytes);
-    count_down(job_.sums_name, block_);
+    job_.traffic.down += bytes;
   }
   slab_.wait();
   for (const auto& [begin, sums] : all) job_.transport.put(sums_array, begin, sums.size(), sums.data());
@@ -138,8 +138,7 @@ void RegionStream::copy_inputs_below(std::size_t region) {
 void RegionStream::start(std::size_t region) {
   job_.loop.start(slab_);
   for (const auto& [name, volume] : job_.options.initial) {
-    slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
-    count_up(name, work_[region].window);
+    job_.traffic.up += slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
   }
 }
 
@@ -249,8 +248,7 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
   const auto from = [&](Range part, const std::byte* host, std::int64_t host_begin) {
     part = common(part, slices);
     if (part.empty()) return;
-    slab_.upload(into, part, host, host_begin);
-    count_up(name, part);
+    job_.traffic.up += slab_.upload(into, part, host, host_begin);
   };
   const auto low_begin = block_.begin - static_cast<std::int64_t>(low.size() / slab_.slice_bytes(name));
   from({low_begin, block_.begin}, low.data(), low_begin);
@@ -268,12 +266,9 @@ std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_
     for (const Range piece : pieces(name, result))
       tasks.push_back({source, [this, region, name, piece, source, output] {
                          at(region, [&] {
-                           if (output != nullptr) {
-                             job_.traffic.down += slab_.download_later(source, piece, *output);
-                             return;
-                           }
-                           slab_.download_later(source, piece, state_(name), 0);
-                           count_down(name, piece);
+                           job_.traffic.down += output != nullptr
+                                                    ? slab_.download_later(source, piece, *output)
+                                                    : slab_.download_later(source, piece, state_(name), 0);
                          });
                        }});
   }
@@ -311,14 +306,6 @@ bool RegionStream::move_one() {
   tasks_.front().work();
   tasks_.pop_front();
   return true;
-}
-
-void RegionStream::count_up(const std::string& name, Range slices) {
-  job_.traffic.up += slab_.slice_bytes(name) * slices.size();
-}
-
-void RegionStream::count_down(const std::string& name, Range slices) {
-  job_.traffic.down += slab_.slice_bytes(name) * slices.size();
 }
 
 }  // namespace halocline

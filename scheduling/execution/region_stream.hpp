@@ -75,8 +75,6 @@ class RegionStream {
   void overlap_with(const Pass& pass, std::size_t region);
   bool move_one();
   void move_due(std::size_t step, std::size_t steps);
-  void count_up(const std::string& name, Range slices);
-  void count_down(const std::string& name, Range slices);
 
   StencilJob& job_;
   const StateMemory state_;

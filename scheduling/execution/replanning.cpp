@@ -81,11 +81,11 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
         return true;
       };
       try {
-        reset_peaks(devices);
+        for (const auto& device : devices) device.ledger().reset_peak();
         const auto start = std::chrono::steady_clock::now();
         RunResult result = attempts.run(plan, devices);
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        result.peak_bytes = peak_bytes(devices);
+        for (const auto& device : devices) result.peak_bytes = std::max(result.peak_bytes, device.ledger().peak());
         if (result.plan.slabs.empty()) result.plan = plan;
         return result;
       } catch (const ClError& error) {
@@ -96,16 +96,6 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
     }
   };
   return with_failover(all_devices, attempt, attempts.done);
-}
-
-void reset_peaks(const std::vector<Device>& devices) {
-  for (const auto& device : devices) device.ledger().reset_peak();
-}
-
-std::size_t peak_bytes(const std::vector<Device>& devices) {
-  std::size_t result = 0;
-  for (const auto& device : devices) result = std::max(result, device.ledger().peak());
-  return result;
 }
 
 }  // namespace halocline

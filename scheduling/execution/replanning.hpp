@@ -1,7 +1,6 @@
 // Plans again where memory runs out or a device fails; and what else the forms of a run share.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -27,9 +26,5 @@ struct Attempts {
 /// Runs a plan of these devices. When a driver runs out of memory although the plan kept the budget, plans again with a
 /// smaller one; when a device fails otherwise, or goes on doing so, plans again with the others (see with_failover()).
 RunResult run_replanning(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts);
-
-/// Peak bytes of the device that used most since reset_peaks().
-void reset_peaks(const std::vector<Device>& devices);
-std::size_t peak_bytes(const std::vector<Device>& devices);
 
 }  // namespace halocline

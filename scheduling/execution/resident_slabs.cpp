@@ -45,8 +45,7 @@ void ResidentSlabs::start(DeviceSlab& slab) {
   job_.loop.start(slab);
   if (job_.kept) return load_kept(slab);
   for (const auto& [name, volume] : job_.options.initial) {
-    slab.upload(name, slab.extended(), volume->voxels.data(), 0);
-    job_.traffic.up += slab.slice_bytes(name) * slab.extended().size();
+    job_.traffic.up += slab.upload(name, slab.extended(), volume->voxels.data(), 0);
   }
 }
 
@@ -177,8 +176,7 @@ Volume ResidentSlabs::current_output() {
   Volume output = Volume::uninitialised(job_.output.grid());
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
-    slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
-    job_.traffic.down += slab.slice_bytes(job_.output_name) * slab.interior().size();
+    job_.traffic.down += slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
     slab.wait();
   });
   return output;
@@ -198,10 +196,8 @@ void ResidentSlabs::move_to(const Plan& better) {
   }
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
-    for (const auto& name : job_.states) {
-      slab.download(name, slab.interior(), states.at(name).data(), 0);
-      job_.traffic.down += slab.slice_bytes(name) * slab.interior().size();
-    }
+    for (const auto& name : job_.states)
+      job_.traffic.down += slab.download(name, slab.interior(), states.at(name).data(), 0);
     slab.wait();
   });
   slabs_.clear();
@@ -210,10 +206,8 @@ void ResidentSlabs::move_to(const Plan& better) {
   prepare();
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
-    for (const auto& name : job_.states) {
-      slab.upload(name, slab.extended(), states.at(name).data(), 0);
-      job_.traffic.up += slab.slice_bytes(name) * slab.extended().size();
-    }
+    for (const auto& name : job_.states)
+      job_.traffic.up += slab.upload(name, slab.extended(), states.at(name).data(), 0);
     slab.wait();
   });
 }

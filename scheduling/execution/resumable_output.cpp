@@ -11,12 +11,6 @@ Range range_of(std::size_t first, std::size_t count) {
 
 }  // namespace
 
-std::int64_t count_all(const std::vector<Range>& ranges) {
-  std::int64_t result = 0;
-  for (const auto& range : ranges) result += range.count();
-  return result;
-}
-
 ResumableOutput::ResumableOutput(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
   output_.begin();
   if (store_ != nullptr) voxels_ = store_->give_back(output_);
@@ -74,7 +68,9 @@ std::vector<Range> ResumableOutput::missing() const {
 }
 
 std::string ResumableOutput::text() const {
-  const auto slices = static_cast<std::int64_t>(output_.grid().size[2]), done = slices - count_all(missing());
+  const auto slices = static_cast<std::int64_t>(output_.grid().size[2]);
+  std::int64_t done = slices;
+  for (const Range range : missing()) done -= range.count();
   return done > 0 ? fmt::format("{} of {} slices are done", done, slices) : std::string();
 }
 

@@ -40,6 +40,4 @@ class ResumableOutput {
   std::exception_ptr failure_;
 };
 
-std::int64_t count_all(const std::vector<Range>& ranges);
-
 }  // namespace halocline

@@ -12,8 +12,7 @@ SlabQueue::SlabQueue(const Plan& plan) : slabs_(plan.slabs), taken_by_(plan.slab
     Share& share = shares_[device];
     if (share.end == 0) share.begin = n;
     share.end = n + 1;
-    share.most_slices = std::max(share.most_slices, slab.extended.count());
-    share.most_rows = std::max(share.most_rows, slab.rows.count());
+    share.room.include(slab);
   }
 }
 
@@ -39,7 +38,7 @@ std::optional<std::size_t> SlabQueue::take(int device, double seconds) {
   for (Share& other : shares_) {
     if (other.begin == other.end || other.taken == 0) continue;
     const SlabPlan& last = slabs_[other.end - 1];
-    if (last.extended.count() > own.most_slices || last.rows.count() > own.most_rows) continue;
+    if (last.extended.count() > own.room.slices || last.rows.count() > own.room.rows) continue;
     // what the other took last counts as done although it is not, so its time is rather too short
     const double others_time = slices_left(other) / static_cast<double>(other.taken) * seconds,
                  own_time = static_cast<double>(last.interior.count()) / static_cast<double>(own.taken) * seconds;

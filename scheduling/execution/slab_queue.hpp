@@ -25,9 +25,9 @@ class SlabQueue {
 
  private:
   struct Share {
-    std::size_t begin = 0, end = 0;               // its slabs that nobody has taken
-    std::int64_t most_slices = 0, most_rows = 0;  // that its arrays hold
-    std::int64_t taken = 0;                       // slices
+    std::size_t begin = 0, end = 0;  // its slabs that no device has taken
+    SlabExtent room;                 // of its arrays
+    std::int64_t taken = 0;          // slices
   };
   double slices_left(const Share& share) const;
   std::size_t give(int device, std::size_t number);

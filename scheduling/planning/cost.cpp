@@ -15,7 +15,7 @@ namespace {
 constexpr double alike_rates = 0.05;        // rates that differ by less are equal: so much they differ from run to run
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/opencl/staging.cpp)
 
-// Bytes that one detector row of one view moves over the bus.
+// Bytes over the bus for one detector row of one view.
 double row_bytes(const Requirements& requirements, Lifetime lifetime) {
   double result = 0;
   for (auto need : requirements.arrays) {
@@ -55,13 +55,13 @@ double count_batches(const Plan& plan, double share = 1) {
   return plan.batch > 0 ? std::ceil(views_of(plan.requirements) * share / plan.batch) : 0;
 }
 
-// What a slab, or all slabs of a device, cost in all passes.
+// Work of a slab, or of all slabs of a device, in all passes.
 struct Work {
   double uploaded = 0, downloaded = 0;  // bytes
   double units = 0;                     // of the kernels: KernelCost
   double other = 0;                     // what they do besides, in bytes that a copy moves in that time
   double waits = 0;                     // times that the host waits for the device and starts it again
-  double exchanged = 0;                 // bytes that come from other devices while kernels run,
+  double exchanged = 0;                 // bytes from other devices, moved while kernels run,
   double beside = 0;                    // which are this share of all
   double bytes() const { return uploaded + downloaded + 2 * exchanged; }
   void add(const Work& more) {
@@ -75,7 +75,7 @@ struct Work {
   }
 };
 
-// Slices that a slab gets from its neighbours after passes, for the next one or its reduction.
+// Slices that a slab receives from its neighbours between passes, for the next pass or its reduction.
 double exchanged_slices(const Plan& plan, const SlabPlan& slab) {
   const auto& requirements = plan.requirements;
   const bool begins_with_sums = !requirements.reductions.empty() && requirements.reductions.front() == 0;
@@ -89,14 +89,14 @@ double exchanged_slices(const Plan& plan, const SlabPlan& slab) {
          side(slab.extended.end - slab.interior.end, requirements.halo_high);
 }
 
-// Resident slabs: halos go to and fro between passes. What a neighbour sends is counted here. Where
-// the last step of a pass is computed in parts, they travel beside the larger one.
+// Work of a resident slab. Halos that it sends are counted here. Where the last step of a pass is computed in parts,
+// halos move while the larger part is computed.
 Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const auto bytes = slice_bytes(plan.requirements);
   Work work;
   work.uploaded = bytes.input * static_cast<double>(slab.extended.count());
   work.downloaded = bytes.output * static_cast<double>(slab.interior.count());
-  // what lies on the neighbours' devices comes through the host
+  // slices on the neighbours' devices move through the host
   const double elsewhere = bytes.held * static_cast<double>(slab.extended.count() - slab.interior.count());
   work.uploaded += elsewhere;
   work.downloaded += elsewhere;
@@ -117,13 +117,13 @@ Work resident_work(const Plan& plan, const SlabPlan& slab) {
   return work;
 }
 
-// What an iteration computes shrinks from the slab with its halos to the interior: slices on average.
+// Slices computed by an iteration, on average: they shrink from the slab with its halos to the interior.
 double computed_slices(const Plan& plan, double interior, double halo) {
   const double k = plan.iterations_per_exchange;
   return interior + halo * (k - 1) / (2 * k);
 }
 
-// Kernels that take several iterations at a time take as long for fewer, which an exchange may leave them.
+// Kernels for several iterations take as long for fewer, which are left at the end of an exchange.
 double started_for_one(const Plan& plan) {
   const double k = plan.iterations_per_exchange, together = plan.requirements.together;
   return std::ceil(k / together) * together / k;
@@ -153,7 +153,7 @@ Work backprojection_work(const Plan& plan, const SlabPlan& slab) {
   return work;
 }
 
-// One device with its share of the views: it goes over all slabs for every batch, unless there is only one.
+// Work of one device with its share of the views: all slabs for each batch, or a single slab once.
 Work projection_work(const Plan& plan, double share) {
   if (share <= 0) return {};
   const auto& requirements = plan.requirements;
@@ -170,8 +170,8 @@ Work projection_work(const Plan& plan, double share) {
   return work;
 }
 
-// What the host adds where many devices want its memory: transfers are `slower`, and all exchanges take `exchanging`
-// seconds or longer.
+// Seconds of a device. Limits of the host make transfers `slower`, and all exchanges take at least `exchanging`
+// seconds.
 PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const DeviceModel& device, double slower = 1,
                        double exchanging = 0) {
   PhaseSeconds phases;
@@ -179,7 +179,7 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
   phases.download = slower * work.downloaded / download_rate(device);
   phases.kernels =
       work.units / unit_rate(requirements.cost, requirements, device) + work.other / device.memory_bandwidth;
-  // The way through the host's memory takes up to twice as long as the bus alone (two and four H200).
+  // Transfers through host memory take up to twice as long as the bus alone (two and four H200).
   constexpr double through_host = 2;
   const double exchange = through_host * work.exchanged / std::min(device.bus_bandwidth, download_rate(device));
   phases.waits =
@@ -187,15 +187,14 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
   return phases;
 }
 
-// How many pieces of a device's work overlap with each other's transfers: see pipelined(). Batches of views do; slabs
-// that stay are loaded, computed and stored; for streamed ones see streaming_cost.hpp.
+// Pieces of a device's work that overlap with each other's transfers: batches of views (see pipelined()). For streamed
+// slabs see streaming_cost.hpp.
 double pieces_in_flight(const Plan& plan) {
   return std::max(1.0, count_batches(plan));
 }
 
-// Slabs of a device one after the other. Views are sent while those of the batch before are added, slices while the
-// next slab is computed, and those of the last slab piece by piece during its last batch
-// (scheduling/execution/backprojection.cpp).
+// Seconds of a device's slabs one after the other. Views are sent while those of the batch before are added, slices
+// while the next slab is computed, and those of the last slab in pieces during its last batch.
 double batched(const PhaseSeconds& phases, double slabs, double batches) {
   constexpr double pieces = 8;
   const double last = phases.kernels / slabs / batches, leaving = phases.download / slabs;
@@ -203,7 +202,7 @@ double batched(const PhaseSeconds& phases, double slabs, double batches) {
          std::max(leaving / pieces, leaving - last * (1 - 1 / pieces)) + phases.waits;
 }
 
-// Of every device, those without a slab or view included.
+// Work of each device, idle ones included.
 std::vector<Work> work_by_device(const Plan& plan) {
   std::vector<Work> work(plan.devices.size());
   if (shares_views(plan.requirements)) {
@@ -239,7 +238,7 @@ double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
   return result;
 }
 
-// The devices' numbers, the fastest first.
+// Device numbers, the fastest first.
 std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
   std::vector<std::size_t> order(speeds.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -247,7 +246,7 @@ std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
   return order;
 }
 
-// Three chunks between any two neighbours (scheduling/transport/halo_exchange.cpp).
+// Host memory for halos: three chunks between any two neighbours (scheduling/transport/halo_exchange.cpp).
 double exchange_bytes(const Plan& plan) {
   double slice = 0, result = 0;
   for (const auto& need : plan.requirements.arrays)
@@ -261,8 +260,8 @@ double exchange_bytes(const Plan& plan) {
   return result;
 }
 
-// What a device that shares the host's memory touches of its chunks, which serve in turn: volumes of iterative methods
-// are made in them as they are sent, and results taken out of them. Everything else is sent as it is.
+// Bytes that a device which shares host memory touches of its staging chunks. Volumes of iterative methods are
+// converted in them; all other data are sent directly.
 double touched_staging(const Plan& plan, const SlabPlan& slab) {
   constexpr int chunks = 4;
   constexpr double chunk = staging_bytes / chunks;
@@ -423,7 +422,7 @@ double count_bus_bytes(const Plan& plan) {
   return result;
 }
 
-// Between passes. The result's memory holds the output.
+// State between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
   if (plan.requirements.form == ProgramForm::steps) return bytes_on_host(plan);
   if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.options.may_end_early)) return 0;

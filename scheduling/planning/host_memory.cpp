@@ -14,7 +14,7 @@ namespace halocline {
 
 namespace {
 
-// Empty where a scratch folder is in use, or would not help enough.
+// Advice to use a scratch folder; empty where one is in use or would not suffice.
 std::string scratch_remedy(HostMemoryEstimate need, double memory) {
   if (need.scratch) return {};
   need.scratch = true;
@@ -24,7 +24,7 @@ std::string scratch_remedy(HostMemoryEstimate need, double memory) {
       bytes_text(need.on_scratch()), bytes_text(need.peak()));
 }
 
-// What the process holds, and so what is left, varies a little.
+// Source of the limit. The process's own memory varies a little, and so does the rest.
 const char* who_has(std::size_t memory) {
   const std::size_t left = host_memory_bytes();
   const bool is_left = memory > left / 10 * 9 && memory < left / 10 * 11;
@@ -58,7 +58,7 @@ void require_host_memory(const Plan& plan, const HostMemoryEstimate& need, std::
   const auto has = static_cast<double>(memory);
   if (memory == 0 || need.peak() <= has) return;
   const auto& size = plan.requirements.size;
-  // What a job holds grows with the slices of the volume.
+  // A job's memory grows with the slices of the volume.
   const auto slices = static_cast<std::int64_t>(
       std::floor(static_cast<double>(size[2]) * (has - need.process) / (need.peak() - need.process)));
   const std::string fits = slices >= 1

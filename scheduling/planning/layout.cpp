@@ -24,7 +24,7 @@ Range detector_rows(const Requirements& requirements, Range extended) {
   return {begin, std::clamp(wanted.end, begin + 1, rows)};
 }
 
-// The largest number of [0, most] for which `good` holds, if it holds up to some number and no further.
+// The largest number of [0, most] for which `good` holds, where it holds up to some number.
 template <class Predicate>
 std::int64_t last_good(std::int64_t most, Predicate&& good) {
   std::int64_t low = 0, high = most;
@@ -79,16 +79,7 @@ std::optional<std::vector<std::int64_t>> share(std::int64_t slices, const std::v
   return shares;
 }
 
-// What the arrays of a device must hold: the most slices and the most detector rows of its slabs.
-struct Extent {
-  std::int64_t slices = 0, rows = 0;
-  void include(const SlabPlan& slab) {
-    slices = std::max(slices, slab.extended.count());
-    rows = std::max(rows, slab.rows.count());
-  }
-};
-
-std::size_t total_bytes(const Requirements& requirements, Extent extent, int views) {
+std::size_t total_bytes(const Requirements& requirements, SlabExtent extent, int views) {
   std::size_t sum = 0;
   for (const auto& need : requirements.arrays)
     sum += array_bytes(need, requirements, extent.slices, extent.rows, views);
@@ -96,7 +87,7 @@ std::size_t total_bytes(const Requirements& requirements, Extent extent, int vie
 }
 
 // All arrays together fit the device's budget, and each fits its largest allocation.
-bool fits(const Requirements& requirements, const DeviceModel& device, Extent extent, int views) {
+bool fits(const Requirements& requirements, const DeviceModel& device, SlabExtent extent, int views) {
   return total_bytes(requirements, extent, views) <= device.memory &&
          std::all_of(requirements.arrays.begin(), requirements.arrays.end(), [&](const ArrayNeed& need) {
            return array_bytes(need, requirements, extent.slices, extent.rows, views) <= device.max_allocation;
@@ -120,7 +111,7 @@ class Layouter {
     std::vector<std::int64_t> caps;
     double before = 0;
     for (std::size_t d = 0; d < devices_.size(); ++d) {
-      // Detector rows depend on where a slab lies, so it grows around the place that it will have if nothing is capped.
+      // Detector rows depend on the place of a slab, so it grows around the centre that it has without caps.
       const double centre = static_cast<double>(nz_) * (before + weights[d] / 2) / total;
       before += weights[d];
       caps.push_back(last_good(nz_, [&](std::int64_t thickness) {
@@ -145,7 +136,7 @@ class Layouter {
     return slabs;
   }
 
-  // A region for each device, cut into streamed slabs.
+  // Streamed slabs of each device.
   std::optional<std::vector<SlabPlan>> regions(int minimum_slabs) const {
     std::vector<double> weights;
     std::vector<std::int64_t> caps;
@@ -170,7 +161,7 @@ class Layouter {
           all = false;
         }
         const auto own = slabs.size();
-        Extent extent;
+        SlabExtent extent;
         for (std::int64_t n = 0; n < count; ++n) {
           slabs.push_back(visited(d, region, part(region, n, count)));
           extent.include(slabs.back());
@@ -182,8 +173,8 @@ class Layouter {
   }
 
  private:
-  // While the first of the slabs that take turns comes and the last one goes nothing is computed, so where there are
-  // several the first is half as thick, for while it is computed the next one comes, and the last a quarter.
+  // Slab n of a region. Nothing is computed while the first slab is loaded and the last one is stored, so where there
+  // are many the first is half as thick and the last a quarter.
   Range part(Range region, std::int64_t n, std::int64_t count) const {
     const bool thin_ends = iterative() && count >= fewest_with_thin_ends && region.count() >= thick_enough * count;
     const auto border = [&](std::int64_t number) {
@@ -197,7 +188,6 @@ class Layouter {
     return make_slab(requirements_, static_cast<int>(device), interior, iterations_, views_);
   }
 
-  // One of the slabs that take turns on a device.
   SlabPlan visited(std::size_t device, Range block, Range interior) const {
     if (iterative()) return make_region(requirements_, static_cast<int>(device), block, interior, iterations_);
     return slab(device, interior);
@@ -206,14 +196,14 @@ class Layouter {
   bool iterative() const { return is_iterative(requirements_); }
 
   bool slab_fits(std::size_t device, Range interior) const {
-    Extent extent;
+    SlabExtent extent;
     extent.include(slab(device, interior));
     return interior.empty() || fits(requirements_, devices_[device], extent, views_);
   }
 
   // The smallest number of slabs, from `least` on, that all fit the device; 0 if there is none.
   std::int64_t slabs_of_region(std::size_t device, Range region, std::int64_t least) const {
-    // No slab can be thicker than this, even if it needs only one detector row.
+    // Upper limit of the thickness, with one detector row.
     const auto thickest = last_good(region.count(), [&](std::int64_t thickness) {
       auto slices = thickness;
       if (iterative())
@@ -223,9 +213,9 @@ class Layouter {
     });
     if (thickest == 0) return 0;
     for (auto count = std::max(least, (region.count() + thickest - 1) / thickest); count <= region.count(); ++count) {
-      Extent extent;
+      SlabExtent extent;
       bool all = true;
-      // Those in the middle and at the ends are the most likely not to fit, and rows take long to find.
+      // Slabs in the middle and at the ends are the most likely not to fit, and rows are slow to find.
       for (const std::int64_t n : {count / 2, std::int64_t{0}, count - 1}) {
         extent.include(visited(device, region, part(region, n, count)));
         all = all && fits(requirements_, devices_[device], extent, views_);

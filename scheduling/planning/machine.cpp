@@ -17,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int deepest = 32;  // levels of the JSON: it is written by functions that call themselves
+constexpr int deepest = 32;  // levels of the JSON: its writers are recursive
 constexpr double gibi = 1024.0 * 1024 * 1024;
 
-// One object of the file: typed members by name, and a message for each that is not as it should be.
+// One object of the file: typed members by name, with a message for each fault.
 class Object {
  public:
   Object(const json& value, std::string where, std::vector<std::string> names)
@@ -65,7 +65,7 @@ class Object {
 };
 
 std::size_t bytes_of(double gibibytes) {
-  constexpr double most = 1e9;  // an exbibyte: sizes stay exact and far from overflow
+  constexpr double most = 1e9;  // an exbibyte, far from overflow
   return static_cast<std::size_t>(std::min(gibibytes, most) * gibi);
 }
 

@@ -1,4 +1,4 @@
-// A machine as described in a file, for plans without devices.
+// Description of a machine in a file, for plans without devices.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace halocline {
 
 struct Machine {
-  std::string name, source;     // source: where its numbers come from
+  std::string name, source;     // source of its numbers
   std::size_t host_memory = 0;  // bytes
   double host_bandwidth = 0;    // PlanOptions::host_bandwidth
   std::vector<DeviceModel> devices;

@@ -8,7 +8,7 @@
 namespace halocline {
 namespace {
 
-// The slices that `place` has among the missing ones, where these follow each other without gaps.
+// The missing slices at `place`, which counts them without gaps.
 std::vector<Range> slices_at(Range place, std::span<const Range> missing) {
   std::vector<Range> result;
   std::int64_t before = 0;
@@ -21,7 +21,7 @@ std::vector<Range> slices_at(Range place, std::span<const Range> missing) {
   return result;
 }
 
-// A slab that spans a gap becomes one for each side of it, which need no more than it did.
+// One slab for each side of a gap, as large as the slab that spans it.
 std::vector<SlabPlan> slabs_at(const SlabPlan& slab, const Requirements& requirements, int views,
                                std::span<const Range> missing) {
   std::vector<SlabPlan> result;
@@ -38,7 +38,7 @@ Plan plan_missing(const Requirements& requirements, std::span<const DeviceModel>
                   std::span<const Range> missing) {
   const Range all = requirements.slices();
   if (missing.size() == 1 && missing.front() == all) return make_plan(requirements, devices, options);
-  Requirements left = requirements;  // a volume of the missing slices
+  Requirements left = requirements;  // a volume of the missing slices alone
   left.size[2] = 0;
   for (const auto& range : missing) left.size[2] += range.size();
   if (requirements.detector_rows)

@@ -1,4 +1,4 @@
-// Plans for what is left of a volume.
+// Plans for the rest of a volume.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace halocline {
 
-/// As make_plan() of methods with a stack of projections, but its slabs hold the slices `missing` (ascending, apart,
-/// not none) alone, which the devices share as though they were all.
+/// Plan of a method with a stack of projections, whose slabs hold only the slices `missing` (ascending, disjoint, not
+/// empty).
 Plan plan_missing(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options,
                   std::span<const Range> missing);
 

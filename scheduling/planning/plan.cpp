@@ -18,17 +18,16 @@
 namespace halocline {
 namespace {
 
-// What streaming has to gain over resident slabs, whose transfers tend to be faster than was thought: a part of their
-// time.
+// Fraction of its time that streaming must save over resident slabs, whose transfers tend to be faster than predicted.
 constexpr double worth_streaming = 0.1;
 constexpr double worth_more_slabs = 0.05, nearly_as_fast = 0.01;
 
-// Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
+// Candidates for the iterations per exchange: all small numbers, then steps of a sixteenth.
 std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
   const int iterations = std::max(1, requirements.iterations);
   if (!is_iterative(requirements) || requirements.reduction_every_iteration) return {1};
   if (options.iterations_per_exchange > 0) return {std::min(options.iterations_per_exchange, iterations)};
-  int longest = 0, before = 0;  // between reductions: wider halos would never be used up
+  int longest = 0, before = 0;  // between reductions: wider halos would never be used
   for (const int due : requirements.reductions) {
     longest = std::max(longest, due - before);
     before = due;
@@ -40,7 +39,7 @@ std::vector<int> exchange_candidates(const Requirements& requirements, const Pla
   return result;
 }
 
-// Views of which every device's image arrays have layers enough.
+// Views for which all devices' image arrays have layers.
 int most_views(const Requirements& requirements, std::span<const DeviceModel> devices) {
   std::size_t most = requirements.stack[2];
   for (const ArrayNeed& need : requirements.arrays) {
@@ -52,7 +51,7 @@ int most_views(const Requirements& requirements, std::span<const DeviceModel> de
   return static_cast<int>(most);
 }
 
-// Devices that share the views all see every slab, so slabs fit the smallest of them.
+// Devices to lay slabs out for. Where devices share the views, each sees every slab, so slabs fit the smallest.
 std::vector<DeviceModel> layout_devices(const Requirements& requirements, std::span<const DeviceModel> devices) {
   if (!shares_views(requirements)) return {devices.begin(), devices.end()};
   DeviceModel smallest = devices.front();
@@ -63,7 +62,7 @@ std::vector<DeviceModel> layout_devices(const Requirements& requirements, std::s
   return {smallest};
 }
 
-// The devices that take part, and their numbers among all.
+// Devices that take part, and their numbers among all.
 struct Team {
   std::vector<DeviceModel> devices;
   std::vector<int> numbers;
@@ -81,10 +80,10 @@ void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool
   plan.seconds = estimate_seconds(plan);
 }
 
-// Streamed slabs of an iterative method: with arrays in pairs, so that transfers overlap with kernels; without
-// where that does not fit.
+// Streamed slabs of an iterative method: with second buffers, so that transfers overlap with kernels, or without where
+// these do not fit.
 std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
-  // Then the last region would hold the whole volume.
+  // Beyond this the last region would hold the whole volume.
   const auto& r = common.requirements;
   const bool asked = options.iterations_per_exchange > 0;
   if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > r.slices().count()) return std::nullopt;
@@ -111,8 +110,8 @@ std::optional<Plan> try_plan(const Plan& common, const Team& team, int iteration
   return plan;
 }
 
-// Whether slabs that could be resident may be streamed. In one pass that moves no more over the bus than if they were
-// resident, but beside the kernels, and a device that works on its slabs in turn needs nothing of the others meanwhile.
+// True where slabs that could be resident may be streamed: in one pass, which moves no more over the bus but overlaps
+// it with kernels.
 bool may_stream(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto& r = common.requirements;
   return options.may_stream && !options.may_end_early && options.minimum_slabs == 0 &&
@@ -122,9 +121,9 @@ bool may_stream(const Plan& common, const Team& team, const PlanOptions& options
                       [](const DeviceModel& device) { return device.shares_memory; });
 }
 
-// The plan for streamed slabs with as many of them as take the least time: with few, the transfers at both ends
-// of a pass show, with many the seams cost more. As few as do nearly as well. Not where the state goes to and fro: then
-// the host is busy with transfers all the time, and more slabs gained nothing (H200).
+// Number of streamed slabs with the least time: with few, the transfers at both ends of a pass are not hidden, with
+// many the seams cost more. The smallest number that is nearly as good. More slabs gained nothing where the state moves
+// in every pass (H200).
 std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
   auto fewest = try_skewed_plan(common, team, iterations, options);
   if (!fewest || options.minimum_slabs > 0 || fewest->passes > 1) return fewest;
@@ -136,7 +135,7 @@ std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iter
     divided.minimum_slabs =
         static_cast<int>(std::min(std::ceil(more * count), static_cast<double>(common.requirements.size[2])));
     auto plan = try_skewed_plan(common, team, iterations, divided);
-    // arrays in pairs are not given up for it
+    // second buffers are not given up for it
     if (!plan || is_overlapped(plan->requirements) != is_overlapped(fewest->requirements)) continue;
     least = std::min(least, plan->seconds);
     plans.push_back(*std::move(plan));
@@ -146,12 +145,12 @@ std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iter
                        [&](const Plan& plan) { return plan.seconds <= (1 + nearly_as_fast) * least; });
 }
 
-// The best plan for all devices of a team; nothing if nothing fits.
+// The best plan for all devices of a team.
 std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto exchanges = exchange_candidates(common.requirements, options);
   const auto batches = batch_candidates(common.requirements, most_views(common.requirements, team.devices), options);
   std::optional<Plan> best;
-  // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
+  // A slab without neighbours exchanges nothing: all iterations at once are best.
   if (auto whole = try_plan(common, team, exchanges.back(), batches.front(), options);
       whole && whole->slabs.size() == 1) {
     best = std::move(whole);
@@ -162,7 +161,7 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
       if (alone) break;
       auto plan = try_plan(common, team, iterations, batch, options);
       if (!plan) continue;
-      // Resident slabs beat any that are streamed.
+      // Resident slabs are preferred to streamed ones.
       const bool better = !best || (plan->resident && !best->resident) ||
                           (plan->resident == best->resident && plan->seconds < best->seconds);
       if (better) best = std::move(plan);
@@ -177,7 +176,7 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
   return streamed;
 }
 
-// possible_teams(); where speeds were given by hand all work.
+// possible_teams(), or all devices where speeds are given by hand.
 std::vector<Team> teams(const Plan& common, bool by_hand) {
   const auto all = layout_devices(common.requirements, common.devices);
   auto possible = possible_teams(all);
@@ -198,7 +197,6 @@ std::string names_of(const Plan& plan, const Team& team) {
   return fmt::format("{}", fmt::join(names, " + "));
 }
 
-// Devices of `all` that `team` lacks.
 Team others(const Team& all, const Team& team) {
   Team result;
   for (const int n : all.numbers)
@@ -211,7 +209,7 @@ Team others(const Team& all, const Team& team) {
   const Requirements requirements = batch > 0 ? given : skewed_requirements(given, iterations, false);
   const auto& largest = *std::max_element(devices.begin(), devices.end(),
                                           [](const auto& a, const auto& b) { return a.memory < b.memory; });
-  SlabPlan slab;  // the one slice that needs most
+  SlabPlan slab;  // the slice with the largest need
   const auto nz = requirements.slices().count();
   for (std::int64_t z = 0; z < nz; ++z) {
     const auto one = batch > 0 ? make_slab(requirements, 0, {z, z + 1}, iterations, batch)
@@ -250,6 +248,18 @@ Team others(const Team& all, const Team& team) {
 
 }  // namespace
 
+void SlabExtent::include(const SlabPlan& slab) {
+  slices = std::max(slices, slab.extended.count());
+  rows = std::max(rows, slab.rows.count());
+}
+
+SlabExtent Plan::extent_of(int device) const {
+  SlabExtent extent;
+  for (const auto& slab : slabs)
+    if (slab.device == device) extent.include(slab);
+  return extent;
+}
+
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (devices.empty())
     throw PlanError("there is no device to plan for: choose one with `device`; `device_memory` sets what it may use");
@@ -277,7 +287,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   const auto candidates = teams(common, by_hand);
   std::optional<Plan> best;
   const Team* chosen = nullptr;
-  double with_more = 0;  // seconds of the next larger team that was not worth it
+  double with_more = 0;  // seconds of the next larger team, which was not worth it
   for (const auto& team : candidates) {
     auto plan = best_plan(common, team, options);
     if (!plan) continue;

@@ -1,9 +1,10 @@
-// The plan as a table and as JSON.
+// A plan as a table and as JSON.
 #include "scheduling/planning/plan_text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "host/system/plural.hpp"
@@ -15,39 +16,13 @@ namespace {
 constexpr std::size_t listed_slabs = 16;  // a longer list is cut in its middle
 
 const char* name_of(ArrayKind kind) {
-  switch (kind) {
-    case ArrayKind::volume:
-      return "volume";
-    case ArrayKind::slice:
-      return "slices";
-    case ArrayKind::projections:
-      return "projections";
-    case ArrayKind::image:
-      return "image";
-    case ArrayKind::planes:
-      return "planes";
-    case ArrayKind::fixed:
-      return "fixed";
-  }
-  return "";
+  constexpr std::array names{"volume", "slices", "projections", "image", "planes", "fixed"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 const char* name_of(Lifetime lifetime) {
-  switch (lifetime) {
-    case Lifetime::input:
-      return "input";
-    case Lifetime::state:
-      return "state";
-    case Lifetime::scratch:
-      return "scratch";
-    case Lifetime::output:
-      return "output";
-    case Lifetime::sums:
-      return "sums";
-    case Lifetime::iteration:
-      return "iteration";
-  }
-  return "";
+  constexpr std::array names{"input", "state", "scratch", "output", "sums", "iteration"};
+  return names[static_cast<std::size_t>(lifetime)];
 }
 
 std::string range_text(Range range) {
@@ -55,16 +30,10 @@ std::string range_text(Range range) {
 }
 
 // Slices and rows that the arrays of the fullest device are made for.
-std::pair<std::int64_t, std::int64_t> largest_extent(const Plan& plan) {
+SlabExtent largest_extent(const Plan& plan) {
   const auto fullest = std::max_element(plan.slabs.begin(), plan.slabs.end(),
                                         [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  std::int64_t slices = 0, rows = 0;
-  for (const auto& slab : plan.slabs) {
-    if (slab.device != fullest->device) continue;
-    slices = std::max(slices, slab.extended.count());
-    rows = std::max(rows, slab.rows.count());
-  }
-  return {slices, rows};
+  return plan.extent_of(fullest->device);
 }
 
 std::string header_text(const Plan& plan) {
@@ -76,7 +45,7 @@ std::string header_text(const Plan& plan) {
   return text + "\n";
 }
 
-// Slices of a device, and what its arrays take; where devices share the views, all of them have the same.
+// Slices and bytes of a device; the same for all devices that share the views.
 struct DeviceUse {
   std::int64_t slices = 0;
   std::size_t bytes = 0;

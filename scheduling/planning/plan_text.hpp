@@ -1,4 +1,4 @@
-// Bytes as people read them.
+// Bytes in units for people.
 #pragma once
 
 #include <cstddef>

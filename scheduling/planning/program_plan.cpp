@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-// With room for all views of kept projections beside the batches that kernels use.
+// Requirements with room for all views of kept projections beside the batches that kernels use.
 Requirements with_stores(Requirements requirements) {
   std::vector<ArrayNeed> stores;
   for (const auto& need : requirements.arrays) {
@@ -47,7 +47,7 @@ class ProgramPlanner {
   Plan plan() const {
     library_log()->trace("planning {}", program_.needs.algorithm);
     std::optional<Plan> best;
-    if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and the others gain nothing
+    if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
         take_better(best, best_on({static_cast<int>(n)}));
     std::vector<int> all;
@@ -70,7 +70,7 @@ class ProgramPlanner {
     if (other && (!best || other->seconds < (1 - worth_another) * best->seconds)) best = std::move(other);
   }
 
-  // Once, of one device, transfers aside.
+  // Seconds of a step on one device, without transfers.
   double use_seconds(const StepUse& use, const DeviceModel& device) const {
     const Step& step = *use.step;
     if (!(step.units > 0)) return 0;
@@ -81,7 +81,6 @@ class ProgramPlanner {
     return part * step.units / unit_rate(step.cost, needs, device);
   }
 
-  // The same of the whole program.
   double program_seconds(const DeviceModel& device) const {
     double seconds = 1e-9;
     for (const StepUse& use : uses_) seconds += use.times * use_seconds(use, device);
@@ -99,14 +98,14 @@ class ProgramPlanner {
     if (may_be_whole)
       for (const int batch : batches)
         if (auto stored = try_resident(numbers, with_stores(visited), batch)) return stored;
-    // Transfers that hide behind kernels are worth a smaller batch, and the few kernels of steps over views are not.
+    // Hidden transfers are worth a smaller batch, but not for the few kernels of steps over views.
     const Requirements all = with_spares(program_, visited, true), sums = with_spares(program_, visited, false);
     for (const int batch : batches)
       for (const Requirements* each : {&all, &sums})
         if (auto resident = try_resident(numbers, batch < views ? *each : visited, batch)) return resident;
     for (const int batch : batches)
       if (auto resident = try_resident(numbers, visited, batch)) return resident;
-    std::optional<Plan> best;  // spare arrays of steps over views would make thinner slabs for little
+    std::optional<Plan> best;  // spare arrays for steps over views would make slabs thinner for little
     for (const Requirements* each : {&sums, &visited})
       for (const int batch : batches)
         if (auto slabs = lay_out_streamed(*each, devices_of(numbers), 1, batch, options_.minimum_slabs))
@@ -149,7 +148,7 @@ class ProgramPlanner {
     return plan;
   }
 
-  // Seconds of transfers while kernels of the same step run, which take `kernels` in all steps.
+  // Seconds of transfers that overlap with kernels of the same step; `kernels`: of all steps.
   double hidden_seconds(const Plan& plan, double kernels, double bandwidth) const {
     const auto& device = plan.devices[static_cast<std::size_t>(plan.slabs.front().device)];
     const double scale = kernels / program_seconds(device);
@@ -161,7 +160,7 @@ class ProgramPlanner {
     return seconds;
   }
 
-  // What make_plan() says of the smallest piece of work, in its table.
+  // The message of make_plan() about the smallest piece of work.
   [[noreturn]] void throw_too_small() const {
     PlanOptions smallest = options_;
     smallest.batch = program_.needs.batch_step;
@@ -177,8 +176,7 @@ class ProgramPlanner {
 
 constexpr int slabs_of_unlike_devices = 4;  // each, in the mean
 
-// Of voxel sums: devices that are not alike get several slabs each, so that whoever is free can take another's. Where
-// one device does it all, that is no use.
+// Plan for voxel sums: several slabs for each of unlike devices, so that an idle device can take another's.
 Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel> devices, const PlanOptions& options) {
   const auto speeds = throughputs(needs, devices);
   const auto on_unlike_devices = [&](const Plan& plan) {
@@ -198,7 +196,7 @@ Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel>
 }  // namespace
 
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
-  if (!devices.empty()) {  // else make_plan() says what is missing
+  if (!devices.empty()) {  // else make_plan() reports it
     const ProgramForm form = program.needs.form;
     if (form == ProgramForm::steps) return ProgramPlanner(program, devices, options).plan();
     if (form == ProgramForm::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);

@@ -26,7 +26,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// What is in both, perhaps nothing.
+/// The intersection, perhaps empty.
 inline Range common(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }

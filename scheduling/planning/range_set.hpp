@@ -1,4 +1,4 @@
-// Which of many numbers have been seen, as ranges.
+// A set of numbers, stored as ranges.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ class RangeSet {
   bool contains(Range range) const { return missing(range).empty(); }
 
  private:
-  std::map<std::int64_t, std::int64_t> ends_;  // by beginning; ranges neither overlap nor touch
+  std::map<std::int64_t, std::int64_t> ends_;  // by beginning; disjoint, with gaps
 };
 
 }  // namespace halocline

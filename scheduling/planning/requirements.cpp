@@ -1,25 +1,15 @@
 #include "scheduling/planning/requirements.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <bit>
 
 namespace halocline {
 
 std::string name_in_role(ArrayRole role, const std::string& declared) {
-  switch (role) {
-    case ArrayRole::own:
-      break;
-    case ArrayRole::next:
-      return declared + " (next)";
-    case ArrayRole::all_views:
-      return declared + " (all views)";
-    case ArrayRole::seam:
-      return "seam of " + declared;
-    case ArrayRole::second_buffer:
-      return "other " + declared;
-    case ArrayRole::spare:
-      return "spare " + declared;
-  }
-  return declared;
+  constexpr std::array formats{"{}", "{} (next)", "{} (all views)", "seam of {}", "other {}", "spare {}"};
+  return fmt::format(fmt::runtime(formats[static_cast<std::size_t>(role)]), declared);
 }
 
 ArrayNeed in_role(ArrayRole role, const ArrayNeed& declared) {

@@ -1,4 +1,4 @@
-// What an algorithm declares; the scheduler decides. Pure C++, no OpenCL.
+// Sizes, arrays and costs that an algorithm declares for the planner. Pure C++, no OpenCL.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ namespace halocline {
 /// all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
-/// Where an array lies. volume: on the grid of the voxels, which slabs of slices with halos share. projections: on the
-/// stack (u, v, view), in batches of views and bands of detector rows. fixed: each device has all of it.
+/// Space of an array. volume: the voxel grid, which slabs of slices with halos share. projections: the stack (u, v,
+/// view), in batches of views and bands of detector rows. fixed: each device has all of it.
 enum class Space { volume, projections, fixed };
 constexpr Space space_of(ArrayKind kind) {
   switch (kind) {
@@ -38,13 +38,12 @@ constexpr Space space_of(ArrayKind kind) {
   return Space::fixed;
 }
 
-/// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
-/// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
-/// the volume.
-/// iteration: of a program (planning/program.hpp), lives from step to step but not from iteration to iteration.
+/// input: read from the host. state: kept from iteration to iteration, saved between passes. scratch: lost after use.
+/// output: a state that is the result. sums: a `slice` array of doubles that the host adds up over the volume.
+/// iteration: kept from step to step within an iteration (program.hpp).
 enum class Lifetime { input, state, scratch, output, sums, iteration };
 
-/// What a step of a program goes over.
+/// Loop of a step.
 enum class Domain {
   slices,    ///< every slab of the volume: reads and writes volumes, voxel by voxel
   views,     ///< every batch of views: reads and writes projections, pixel by pixel
@@ -52,17 +51,17 @@ enum class Domain {
   voxel_sums,  ///< every batch of views adds to each slab, in order: reads projections, writes a volume
 };
 
-/// What an array that a program's form or the planner adds is to the declared one that it is named after.
+/// Relation of an array that the planner adds to the declared array after which it is named.
 enum class ArrayRole {
   own,            ///< declared by the program
-  next,           ///< batches, or what a step writes, go to it and to the declared one in turn
-  all_views,      ///< holds all views of projections of which kernels use a batch
+  next,           ///< alternates with the declared one
+  all_views,      ///< all views of projections of which kernels use a batch
   seam,           ///< slices of a region that the next one reads (skew.hpp)
-  second_buffer,  ///< its transfers overlap with kernels on the other one
-  spare           ///< a second buffer of projections for whichever array needs one (second_buffers.hpp)
+  second_buffer,  ///< its transfers overlap with kernels on the declared one
+  spare           ///< a second buffer of projections for any array (second_buffers.hpp)
 };
 
-/// The name of the array in this role to the declared one, for plans and messages.
+/// Name of an array for plans and messages.
 std::string name_in_role(ArrayRole role, const std::string& declared);
 
 struct ArrayNeed {
@@ -73,33 +72,33 @@ struct ArrayNeed {
   std::size_t components = 1;
   std::size_t elements = 0;    // kinds slice and fixed
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
-  std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
-  std::size_t slice_step = 1;  // kind volume, of arrays that kernels alone read and write
+  std::size_t rows = 0;        // kinds projections and image; 0: the slab's
+  std::size_t slice_step = 1;  // kind volume, arrays that only kernels access
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
-  bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)
-  bool on_device = false;      // of lifetime input and output, it resides on the devices: it needs no bus
+  bool halo_inout = false;     // volumes that a step both writes and reads with a halo
+  bool on_device = false;      // input or output that resides on the devices
   ArrayRole role = ArrayRole::own;
 };
 
 /// A scratch array of the same shape in another role.
 ArrayNeed in_role(ArrayRole role, const ArrayNeed& declared);
 
-/// A part of the state of an iterative method: saved between passes, and in checkpoints.
+/// Part of the state of an iterative method, saved between passes and in checkpoints.
 inline bool is_state(const ArrayNeed& need) {
   return need.lifetime == Lifetime::state || need.lifetime == Lifetime::output;
 }
 
-/// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and
-/// a view, and of methods that make projections a pixel and a plane of voxels across its ray.
+/// Cost of kernels for the planner. A unit of work is a voxel and an iteration; for voxel sums a voxel and a view; for
+/// ray sums a pixel and a plane of voxels across its ray.
 struct KernelCost {
-  std::string name;        ///< under which a device's measured rate is kept (DeviceModel::rates); empty: never measured
-  double bytes = 0;        ///< that a plain copy reads and writes in the time of one unit; 0: every array twice
-  double pixel_bytes = 0;  ///< the same for filtering one pixel of a view
+  std::string name;            ///< name of a device's measured rate (DeviceModel::rates); empty: never measured
+  double bytes = 0;            ///< bytes that a plain copy moves in the time of one unit; 0: every array twice
+  double pixel_bytes = 0;      ///< the same for filtering one pixel of a view
   double reduction_bytes = 0;  ///< the same for a voxel and a reduction
 };
 
-/// How the executor runs a program.
+/// Form of a program, for which there is an executor.
 enum class ProgramForm {
   stencil,     ///< iterations over a volume, in slabs that are resident or streamed in time-skewed regions
   voxel_sums,  ///< a volume from projections: batches of views into slabs, which devices take from a queue
@@ -114,22 +113,21 @@ struct Requirements {
   std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
   std::vector<ArrayNeed> arrays;
   int iterations = 1;
-  int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
-  int reduction_halo = 0;                  // slices on both sides of the interior that a reduction needs computed
+  int halo_low = 0, halo_high = 0;         // slices that one iteration reads beyond those it computes
+  int reduction_halo = 0;                  // slices beside the interior that a reduction needs
   bool reduction_every_iteration = false;  // every iteration is a barrier over all slabs
-  std::vector<int>
-      reductions;  // numbers of iterations done at which one is due, ascending; another is taken at the end
-  /// What reductions say can change or end what follows. false: they only tell, and iterations need not wait for them.
+  std::vector<int> reductions;             // iterations done at the reductions, ascending, without the one at the end
+  /// Reductions can change or end the iterations that follow. false: iterations need not wait for them.
   bool reductions_steer = true;
-  int together = 1;          // iterations that a step can take at once
-  bool takes_parts = false;  // StencilLoop::takes_parts()
-  int border_slices = 0;     // of its parts those at the border have at least as many, up to a quarter of the slab
+  int together = 1;                  // iterations that one launch can take
+  bool takes_parts = false;          // StencilLoop::takes_parts()
+  int border_slices = 0;             // smallest thickness of the parts at the border, up to a quarter of the slab
   std::vector<std::string> kernels;  // for the plan's text
-  /// Detector rows that a range of slices needs, of programs of any steps in voxel_sums alone; empty: all.
+  /// Detector rows that a range of slices needs, in programs of steps only by voxel_sums; empty: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
-  int batch_step = 1;        // a batch has a multiple of it, and so has the stack
-  int largest_part = 0;      // of programs whose steps go over parts of the views: views of the largest; 0: all
+  int batch_step = 1;        // divides a batch and the stack
+  int largest_part = 0;      // programs of steps: views of the largest subset; 0: all
   KernelCost cost;
 
   Range slices() const { return {0, static_cast<std::int64_t>(size[2])}; }
@@ -137,13 +135,11 @@ struct Requirements {
   Range views() const { return {0, static_cast<std::int64_t>(stack[2])}; }
 };
 
-/// A method that improves a volume by iterations.
 inline bool is_iterative(const Requirements& requirements) {
   return requirements.form == ProgramForm::stencil;
 }
 
-/// Elements along the axes of all of an array in the space of the volume or the projections: voxels, or columns (of
-/// which it may have fewer than the stack, see ArrayNeed::row_length), rows and views.
+/// Elements along the axes of a whole volume or stack of projections (ArrayNeed::row_length, rows).
 std::array<std::size_t, 3> whole_extent(const ArrayNeed& need, const Requirements& requirements);
 
 /// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis
@@ -158,7 +154,7 @@ std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirement
 /// and the allocation both use this function, so what is declared is what is allocated.
 std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
                         std::int64_t views);
-/// Of kind volume or projections: all slices, all rows of all views.
+/// Bytes of a whole volume or stack of projections.
 std::size_t whole_bytes(const ArrayNeed& need, const Requirements& requirements);
 
 }  // namespace halocline

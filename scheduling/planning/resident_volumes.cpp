@@ -10,7 +10,6 @@ namespace {
 
 using Jobs = std::vector<std::function<Plan(const PlanOptions&)>>;
 
-// What each device works on.
 std::vector<DeviceShare> shares_of(const Plan& plan) {
   std::vector<DeviceShare> shares;
   for (const auto& slab : plan.slabs) {
@@ -68,7 +67,7 @@ ResidentVolumesPlan plan_resident_volumes(const Jobs& jobs, const std::vector<Pa
   for (const auto& job : jobs) result.plans.push_back(job({}));
   const auto& size = result.plans.back().requirements.size;
   const std::size_t slice_bytes = size[0] * size[1] * sizeof(float);
-  constexpr int tries = 3;  // what is held changes the shares, and these what is held
+  constexpr int tries = 3;  // memory that is held changes the shares, and these the memory
   for (std::size_t count = volumes.size(); count > 0; --count) {
     auto shares = shares_of(result.plans.back());
     for (int n = 0; n < tries; ++n) {

@@ -1,4 +1,4 @@
-// Jobs one after the other that hand volumes on: which of these reside on the devices meanwhile.
+// Choice of volumes that reside on the devices between jobs that pass them on.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace halocline {
 /// A float32 volume that one job makes and later ones read.
 struct PassedVolume {
   std::string name;
-  /// By the job's number, what the volume is called there. It takes memory from the first of them to the last.
+  /// Name of the volume in each job that uses it, by the job's number. It takes memory from the first of them to the
+  /// last.
   std::map<std::size_t, std::string> arrays;
 };
 
@@ -26,17 +27,14 @@ struct DeviceShare {
 };
 
 struct ResidentVolumesPlan {
-  std::set<std::string> resident;   ///< names; the other volumes lie in host memory
-  std::vector<DeviceShare> shares;  ///< of each of them, in the order of slices
+  std::set<std::string> resident;   ///< names; other volumes reside in host memory
+  std::vector<DeviceShare> shares;  ///< of each of them, in order of slices
   std::vector<Plan> plans;          ///< of the jobs
 };
 
-/// Volumes reside there where every job still fits its devices, none has to be streamed that would not be without them,
-/// and all jobs together take no longer. Where not all of them can, the last are the first to leave. Each device holds
-/// the slices that it works on in the last job.
-///
-/// jobs: the plan of each, with PlanOptions::on_devices and reserved as they are given. Throws what they throw without
-/// a resident volume.
+/// Keeps volumes on the devices where every job still fits, none has to be streamed for it, and all jobs together take
+/// no longer; drops the last ones first. Each device holds the slices that it works on in the last job. `jobs`: plan
+/// each job with the given PlanOptions::on_devices and reserved. Throws what they throw without a resident volume.
 ResidentVolumesPlan plan_resident_volumes(const std::vector<std::function<Plan(const PlanOptions&)>>& jobs,
                                           const std::vector<PassedVolume>& volumes);
 

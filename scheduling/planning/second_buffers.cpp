@@ -18,7 +18,6 @@ bool names(const Step& step, const std::string& array) {
                      [&](const ArrayAccess& each) { return each.name == array; });
 }
 
-// Arrays of the step that are like `need`.
 std::size_t count_alike(const Step& step, const Requirements& requirements, const ArrayNeed& need) {
   return static_cast<std::size_t>(std::count_if(step.arrays.begin(), step.arrays.end(), [&](const ArrayAccess& each) {
     return alike(array_of(requirements, each.name), need);

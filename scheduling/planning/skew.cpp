@@ -41,7 +41,7 @@ std::vector<RegionWork> skewed_work(const Requirements& requirements, const Pass
   const auto low = [&](std::size_t step) { return std::int64_t{requirements.halo_low} * steps.iterations[step]; };
   const auto high = [&](std::size_t step) { return std::int64_t{requirements.halo_high} * steps.iterations[step]; };
 
-  // What the device makes of every level, and how far the regions' borders have moved there.
+  // Slices of every level that the device makes, and how far the regions' borders have moved there.
   std::vector<Range> all(levels, block);
   std::vector<std::int64_t> moved(levels, 0);
   for (std::size_t level = levels; level-- > 0;) {
@@ -64,7 +64,7 @@ std::vector<RegionWork> skewed_work(const Requirements& requirements, const Pass
     for (std::size_t level = 0; level < levels; ++level) {
       auto& at = work.levels[level];
       at.made = part(r, moved[level], all[level]);
-      // The lowest slice that is read here. Also where this region makes nothing: those after it may need it.
+      // The lowest slice that is read here, also for the regions above where this one makes nothing.
       std::int64_t lowest = at.made.begin;
       if (level + 1 < levels) lowest = std::min(lowest, part(r, moved[level + 1], all[level + 1]).begin - low(level));
       if (steps.reduce[level]) {
@@ -84,7 +84,6 @@ std::vector<RegionWork> skewed_work(const Requirements& requirements, const Pass
 }
 
 std::int64_t seam_slices(const Requirements& requirements, int iterations) {
-  // A run of one pass has no seam at level 0.
   const std::int64_t levels = is_one_pass(requirements, iterations) ? iterations - 1 : iterations;
   const std::int64_t each = requirements.halo_low + requirements.halo_high,
                      reduced = 2 * std::int64_t{requirements.reduction_halo};
@@ -133,7 +132,6 @@ Requirements skewed_requirements(const Requirements& requirements, int iteration
       log.elements = requirements.size[2] * static_cast<std::size_t>(reductions_of_pass(requirements, iterations));
       result.arrays.push_back(log);
     }
-    // A run of one pass loads inputs and stores the output alone.
     const bool moves = (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) ||
                        need.lifetime == Lifetime::output || (need.lifetime == Lifetime::state && !one_pass);
     if (!overlapped || !moves) continue;

@@ -20,7 +20,6 @@ std::vector<Range> batches_of(const Plan& plan, Range views) {
   return result;
 }
 
-// Devices in order of their slabs.
 std::vector<int> devices_of(const Plan& plan) {
   std::vector<int> result;
   for (const auto& slab : plan.slabs)
@@ -28,7 +27,7 @@ std::vector<int> devices_of(const Plan& plan) {
   return result;
 }
 
-// Of one device alone: whether its slabs come once each with all batches, or each batch with all slabs.
+// True where it is cheaper for a single device to load each slab once with all batches than each batch with all slabs.
 bool slabs_come_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
   if (slabs.size() < 2) return false;
   for (const auto& slab : plan.slabs)
@@ -279,10 +278,10 @@ double count_program_bytes(const Program& program, const Plan& plan) {
   double bytes = 0;
   for (const StepUse& use : uses_of(program))
     bytes += use.times * count_step_bytes(program, *use.step, use.views, plan);
-  for (const ArrayNeed& need : plan.requirements.arrays) {  // resident inputs, and the result
+  for (const ArrayNeed& need : plan.requirements.arrays) {  // resident inputs and the result
     if (!is_kept(need)) continue;
     const bool here = place_of(plan, need) != Place::host;
-    if (need.lifetime == Lifetime::output && here != need.on_device)  // to the host, or from there to its place
+    if (need.lifetime == Lifetime::output && here != need.on_device)
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
     if (!here) continue;
     if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, need.name)))

@@ -1,5 +1,5 @@
-// The order in which a device works on the slabs and batches of a program's step, and what has to move for it. Pure
-// C++: the executor carries it out and the planner counts it.
+// Order in which a device works on the slabs and batches of a step, and the transfers between them. Pure C++: the
+// executor carries it out and the planner counts it.
 #pragma once
 
 #include <map>
@@ -13,34 +13,34 @@ namespace halocline {
 
 /// Memory that holds a kept array between two tasks.
 enum class Place {
-  working,  ///< it is whole in the array that kernels use (volumes: the device's part of them)
+  working,  ///< in the array that kernels use (volumes: the device's part)
   device,   ///< in another array of the device (ArrayRole::all_views)
-  host,     ///< with the transport (scheduling/transport/transport.hpp), in host memory
+  host,     ///< in host memory (scheduling/transport/transport.hpp)
 };
 
 Place place_of(const Plan& plan, const ArrayNeed& kept);
 Place place_of(const Plan& plan, const std::string& kept);
 
-/// Bytes of kept arrays that lie with the transport; inputs are there anyway.
+/// Bytes of kept arrays in host memory, without inputs.
 double bytes_on_host(const Plan& plan);
 
-/// One slab and, but for Domain::slices, one batch of views.
+/// One slab and, except for Domain::slices, one batch of views.
 struct Task {
   std::size_t slab = 0;  ///< in Plan::slabs
   Range views, rows;
-  bool prepares = false;   ///< the slab's first of this step
-  bool begins = false;     ///< what the step writes is to be 0
-  bool passes_on = false;  ///< ray_sums: after it the batch goes on to the device with the next slabs
+  bool prepares = false;   ///< first task of the slab in this step
+  bool begins = false;     ///< outputs of the step are cleared
+  bool passes_on = false;  ///< ray_sums: the batch is then passed on to the device with the next slabs
 };
-/// Those of one device, in order; `views`: over which the step goes.
+/// Tasks of one device, in order; `views`: of the step.
 std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
 
-/// What an array of a device holds, and what has to move for it to hold something else.
+/// Contents of a device's arrays, and the transfers that change them.
 class Residence {
  public:
   struct Part {
     Range range, rows;  ///< slices of a volume, views and rows of projections
-    Range held = {};    ///< slices with the halos that the step reads, which a load brings
+    Range held = {};    ///< slices with the halos of the step, for loads
     bool operator==(const Part&) const = default;
   };
   struct Move {
@@ -50,9 +50,9 @@ class Residence {
   };
 
   explicit Residence(const Plan& plan) : plan_(plan) {}
-  /// Before kernels use `part` of the array. zero: they are to find zeros there.
+  /// Transfers before kernels use `part` of the array. zero: it is cleared.
   std::vector<Move> enter(const std::string& name, const Part& part, Access access, bool zero);
-  /// What has changed goes to where it lies, and nothing counts as held any more.
+  /// Stores all changes; afterwards nothing counts as held.
   std::vector<Move> leave();
 
  private:
@@ -64,44 +64,43 @@ class Residence {
   std::map<std::string, Held> held_;
 };
 
-/// What a task does with an array of its step: sums go on from what other tasks left.
+/// Access of a task to an array of its step: sums continue those of other tasks.
 Access access_in(const Task& task, const Step& step, Access access);
 
-/// The part of an array of its step that a task works on.
+/// Part of an array that a task works on.
 Residence::Part part_of_task(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
                              const Task& task);
 
-/// What has to move before a task's kernels, and after them for the device that it passes on to.
+/// Transfers before a task's kernels, and after them for the device that it passes the batch on to.
 struct TaskMoves {
   std::vector<Residence::Move> before, after;
 };
-/// For each of a step's tasks.
+/// Transfers of all tasks of a step.
 std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
                                 const std::vector<Task>& tasks);
 
-/// Slices beside those that a step's kernels work on which they read.
+/// Slices beside its own that a step's kernels read.
 struct Halo {
   int low = 0, high = 0;
 };
 Halo halo_of(const Program& program, const Step& step);
 
-/// Halos of a volume between resident slabs: slices of the slab that others read, and those of others
-/// that it reads. No range is empty.
+/// Halos of a volume between resident slabs: slices of the slab that others read, and slices of others that it reads.
+/// No range is empty.
 struct SharedHalo {
   std::vector<Range> offered, fetched;
 };
 SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab);
-/// Volumes whose halos have to be brought up to date before a step.
+/// Volumes whose halos must be updated before a step.
 std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan);
-/// Volumes that lie with the transport, that a step writes and whose neighbours it reads as they were: what it writes
-/// goes to its successor there (ArrayRole::next), and the two change their names when the step ends.
+/// Volumes in host memory that a step writes and reads with a halo: results are stored in a second array there
+/// (ArrayRole::next), and the two are swapped at the end of the step.
 std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan);
 
-/// Throws std::logic_error where a step reads more halo than the program has room for, or of a volume that it writes
-/// and that is not declared so.
+/// Throws std::logic_error where the program has no room for a step's halo, or a volume is not declared for it.
 void check_halos(const Program& program);
 
-/// Bytes of a step over the bus, both ways, and of the whole program.
+/// Bytes over the bus, both ways, of a step and of the whole program.
 double count_step_bytes(const Program& program, const Step& step, Range views, const Plan& plan);
 double count_program_bytes(const Program& program, const Plan& plan);
 

@@ -10,10 +10,10 @@
 namespace halocline {
 namespace {
 
-constexpr double command_seconds = 1e-5;  // a kernel or copy on the device, to enqueue it and to begin
-constexpr double commands_of_a_step = 3;  // the kernel, and the seams from below and for above
+constexpr double command_seconds = 1e-5;  // seconds to enqueue and begin a kernel or copy
+constexpr double commands_of_a_step = 3;  // a kernel and two copies of seams
 
-// A device's part of one pass. Slices loaded and computed.
+// Slices of a device in one pass.
 struct Part {
   double regions = 0, inputs = 0, interior = 0, halo = 0;
   double first = 0, last = 0;  // slices of these regions
@@ -21,7 +21,7 @@ struct Part {
 
 Part part_of(const Plan& plan, int device) {
   Part part;
-  const bool copied = is_overlapped(plan.requirements);  // inputs below a region come from the one before
+  const bool copied = is_overlapped(plan.requirements);  // inputs below a region are copied from the one before
   Range block{-1, 0}, whole;
   for (const auto& slab : plan.slabs) {
     if (slab.device != device) continue;
@@ -44,14 +44,14 @@ struct Moved {
   double up = 0, down = 0;
 };
 
-// Bytes of one pass (or the seconds that they take). The first makes the state, the last stores the output alone.
+// Bytes (or seconds) of one pass. The first computes the state, the last stores the output alone.
 Moved moved(const SliceBytes& bytes, const Part& part, bool first, bool last) {
   const double elsewhere = bytes.held * part.halo;  // on the neighbours' devices
   return {bytes.input * part.inputs + elsewhere + (first ? 0 : bytes.state * (part.interior + part.halo)),
           (last ? bytes.output : bytes.state) * part.interior + elsewhere};
 }
 
-// Each kind of pass there is, and how many there are of it.
+// Calls work() for each kind of pass, with their number.
 template <class Work>
 void for_each_pass(double passes, Work&& work) {
   if (passes <= 1) return work(1.0, true, true);
@@ -64,7 +64,7 @@ double kernel_seconds(const Plan& plan, const DeviceModel& device, const SliceBy
   const auto& need = plan.requirements;
   const double halo = need.halo_low + need.halo_high, iterations = std::max(1, need.iterations) / plan.passes;
   const double voxels = static_cast<double>(need.size[0]) * static_cast<double>(need.size[1]);
-  // Every launch reads and computes about its halos besides its slices, and every seam is copied twice.
+  // Every launch computes about its halos besides its slices, and every seam is copied twice.
   const double computed = part.interior + part.halo / 2 + part.regions * halo, seams = part.regions * halo;
   const double reductions = (static_cast<double>(need.reductions.size()) + 1) / plan.passes;
   return iterations * (voxels * computed / unit_rate(need.cost, need, device) +
@@ -111,7 +111,7 @@ double streaming_seconds(const Plan& plan) {
       all = {all.up + move.up, all.down + move.down};
       longest = {std::max(longest.up, times[n].up), std::max(longest.down, times[n].down)};
     }
-    // the host's limit is that of one direction, as those of devices are
+    // the host's limit is for one direction
     const double slower_up = congestion(all.up, longest.up, plan.options.host_bandwidth),
                  slower_down = congestion(all.down, longest.down, plan.options.host_bandwidth);
     for (std::size_t n = 0; n < parts.size(); ++n) {
@@ -120,7 +120,7 @@ double streaming_seconds(const Plan& plan) {
       const double kernels = kernel_seconds(plan, device, bytes, parts[n]) +
                              parts[n].regions * (device.latency + steps * commands_of_a_step * command_seconds);
       const double up = slower_up * times[n].up, down = slower_down * times[n].down;
-      // the bus goes both ways at once, but the threads that fill and drain its memory share the host's
+      // both directions of the bus share the host's copying threads
       const double host = device.host_copies > 0 ? (all.up + all.down) / device.host_copies : 0;
       seconds[n] += count * (overlapped ? std::max({kernels, up, down, host}) +
                                               (up * parts[n].first + down * parts[n].last) / parts[n].interior

@@ -1,5 +1,4 @@
-// How fast a device is: work on a slab by the wall clock; a plain copy, the limit of everything that streams; and
-// fetches, the limit of everything that interpolates.
+// Speed of a device: work on a slab by the wall clock, and a plain copy, the limit of everything that streams.
 #pragma once
 
 #include <cstddef>
@@ -38,21 +37,5 @@ void copy_once(Slab& slab, std::size_t bytes);
 /// the best of five runs, the first call and what it compiles not counted. Needs twice the bytes on the device; throws
 /// PlanError if that passes the budget.
 double copy_bandwidth(const Device& device, std::size_t bytes);
-
-/// What a kernel reads at places that it computes: texels of an image array that the sampler interpolates, or numbers
-/// of a buffer.
-struct Fetch {
-  bool image = false;
-  int channels = 1;      ///< 1, 2 or 4; of a buffer 1 or 4
-  bool half = false;     ///< texels of half precision
-  bool nearest = false;  ///< of texels the nearest one, not interpolated
-  friend bool operator==(const Fetch&, const Fetch&) = default;
-};
-/// "texels of 2 x float32", "nearest texels of 1 x float32", "reads of 16 B".
-std::string fetch_name(const Fetch& fetch);
-
-/// Fetches a second by a kernel that does little else, at places that lie as those of neighbouring voxels and views do
-/// (cl/bench.cl): what the texture units, or the caches, allow. Throws ClError.
-double fetch_rate(const Device& device, const Fetch& fetch, double seconds);
 
 }  // namespace halocline

@@ -20,23 +20,6 @@ DeviceSlab::~DeviceSlab() {
   }
 }
 
-void DeviceSlab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
-  std::int64_t slices = 0, rows = 0;
-  for (const auto& slab : plan.slabs)
-    if (slab.device == device_index) {
-      slices = std::max(slices, slab.extended.count());
-      rows = std::max(rows, slab.rows.count());
-    }
-  Array array;
-  array.need = need;
-  array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
-  arrays_.emplace(need.name, std::move(array));
-}
-
-void DeviceSlab::move_to(const SlabPlan& slab) {
-  plan_ = slab;
-}
-
 namespace {
 
 struct Bytes {
@@ -68,18 +51,20 @@ bool holds(const VoxelRange& here, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-void DeviceSlab::upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin) {
-  if (slices.empty()) return;
+std::size_t DeviceSlab::upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin) {
+  if (slices.empty()) return 0;
   const std::size_t slice = slice_bytes(name);
   const auto [begin, count] = bytes_of(slice, slices, plan_.extended.begin);
   upload_bytes(name, begin, static_cast<const std::byte*>(host) + bytes_of(slice, slices, host_begin).begin, count);
+  return count;
 }
 
-void DeviceSlab::download(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
-  if (slices.empty()) return;
+std::size_t DeviceSlab::download(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return 0;
   const std::size_t slice = slice_bytes(name);
   const auto [begin, count] = bytes_of(slice, slices, plan_.extended.begin);
   download_bytes(name, begin, static_cast<std::byte*>(host) + bytes_of(slice, slices, host_begin).begin, count);
+  return count;
 }
 
 void DeviceSlab::download_later(const std::string& name, Range slices, const Staging::Piece& take) {
@@ -90,14 +75,15 @@ void DeviceSlab::download_later(const std::string& name, Range slices, const Sta
   });
 }
 
-void DeviceSlab::download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
-  if (slices.empty()) return;
+std::size_t DeviceSlab::download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return 0;
   const auto [begin, count] = bytes_of(slice_bytes(name), slices, host_begin);
   if (later_.direct(count)) return download(name, slices, host, host_begin);
   download_later(name, slices,
                  [to = static_cast<std::byte*>(host) + begin](std::byte* at, std::size_t first, std::size_t bytes) {
                    stream_copy(to + first, at, bytes);
                  });
+  return count;
 }
 
 std::size_t DeviceSlab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
@@ -108,10 +94,6 @@ std::size_t DeviceSlab::download_later(const std::string& name, Range slices, Vo
   const auto [start, count] = bytes_of(slice, slices);
   download_later(name, slices, into(sink, start));
   return count;
-}
-
-void DeviceSlab::settle() {
-  later_.settle();
 }
 
 void DeviceSlab::copy(const std::vector<Copy>& copies) {
@@ -148,7 +130,10 @@ std::size_t DeviceSlab::upload(const std::string& name, Range slices, const Volu
 
 void DeviceSlab::upload_over_bus(const std::string& name, Range slices, const VolumeSource& source) {
   if (slices.empty()) return;
-  if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
+  if (source.data() != nullptr) {
+    upload(name, slices, source.data(), 0);
+    return;
+  }
   const std::size_t slice = slice_bytes(name), start = bytes_of(slice, slices).begin;
   const auto [offset, bytes] = bytes_of(slice, slices, plan_.extended.begin);
   upload_bytes(name, offset, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {

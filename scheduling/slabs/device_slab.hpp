@@ -23,18 +23,18 @@ class DeviceSlab : public Slab {
   ~DeviceSlab();
 
   /// Allocates another array, no image, that `plan` has beside those that the slab was made with.
-  void add(const ArrayNeed& need, const Plan& plan, int device_index);
+  using Slab::add;
   /// From now on the arrays hold another slab of the same device. Contents stay as they are.
-  void move_to(const SlabPlan& slab);
+  void move_to(const SlabPlan& slab) { plan_ = slab; }
   /// Copies slices (global numbers) of a volume or slice array from/to host memory that holds slices from `host_begin`
   /// on.
-  void upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
-  void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  std::size_t upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
+  std::size_t download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
   /// As download(), but what goes through page-locked memory may arrive later: when settle() or wait() returns.
-  void download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  std::size_t download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
   /// Returns the bytes that cross the bus, as download() does.
   std::size_t download_later(const std::string& name, Range slices, VolumeSink& sink);
-  void settle();
+  void settle() { later_.settle(); }
   /// `bytes` from one array into another, on the device.
   struct Copy {
     std::string from;

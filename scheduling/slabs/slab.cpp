@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -13,30 +14,27 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
       staging_(device),
       requirements_(plan.requirements),
       timed_(plan.resident && plan.slabs.size() > 1 && is_iterative(plan.requirements)) {
-  std::int64_t slices = 0, rows = 0;
-  const SlabPlan* first = nullptr;
-  for (const auto& slab : plan.slabs) {
-    if (slab.device != device_index) continue;
-    if (first == nullptr) first = &slab;
-    slices = std::max(slices, slab.extended.count());
-    rows = std::max(rows, slab.rows.count());
-  }
-  if (first == nullptr) throw std::logic_error(fmt::format("the plan has no slab for device {}", device_index));
+  const auto first = std::find_if(plan.slabs.begin(), plan.slabs.end(),
+                                  [&](const SlabPlan& slab) { return slab.device == device_index; });
+  if (first == plan.slabs.end())
+    throw std::logic_error(fmt::format("the plan has no slab for device {}", device_index));
   plan_ = *first;
-  for (const auto& need : requirements_.arrays) {
-    Array array;
-    array.need = need;
-    if (need.kind == ArrayKind::image) {
-      array.image = device_.image_array(need.name, halocline::image_extent(need, requirements_, plan.batch),
-                                        {static_cast<int>(need.components), need.element_bytes == 2});
-    } else if (need.kind == ArrayKind::planes) {
-      array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
-                                        {static_cast<int>(need.components), false});
-    } else {
-      array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
-    }
-    arrays_.emplace(need.name, std::move(array));
-  }
+  for (const auto& need : requirements_.arrays) add(need, plan, device_index);
+}
+
+void Slab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
+  const auto [slices, rows] = plan.extent_of(device_index);
+  Array array;
+  array.need = need;
+  if (need.kind == ArrayKind::image)
+    array.image = device_.image_array(need.name, halocline::image_extent(need, requirements_, plan.batch),
+                                      {static_cast<int>(need.components), need.element_bytes == 2});
+  else if (need.kind == ArrayKind::planes)
+    array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
+                                      {static_cast<int>(need.components), false});
+  else
+    array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
+  arrays_.emplace(need.name, std::move(array));
 }
 
 Slab::Names::Names(Slab& slab, const std::map<std::string, std::string>& names)

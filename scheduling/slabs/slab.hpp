@@ -91,6 +91,7 @@ class Slab {
   /// and begins with the first of them.
   Slab(Device device, const Plan& plan, int device_index);
   ~Slab() = default;
+  void add(const ArrayNeed& need, const Plan& plan, int device_index);
 
   struct Array {
     ArrayNeed need;
