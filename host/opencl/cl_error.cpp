@@ -63,7 +63,7 @@ const char* cl_error_name(int code) {
 }
 
 void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device) {
-  check_interrupt();  // a driver's compiler that is a process of its own ends with Ctrl-C, and the call fails
+  check_interrupt();  // Ctrl-C also ends a driver's compiler in another process, and the call fails
   throw ClError(fmt::format("{} ({}) from {}{}{} on {}", cl_error_name(code), code, call, detail.empty() ? "" : ": ",
                             detail, device),
                 code, device);

@@ -19,7 +19,7 @@ constexpr const char* queue_names[] = {"upload", "compute", "download"};
 // Finished commands are moved to the trace when so many have gathered: the driver keeps every event alive until then.
 constexpr std::size_t trace_batch = 4096;
 
-// Before an error: commands in flight, the last one among them, may use host memory that goes away with it.
+// Waits before an error is thrown: commands in flight may use host memory that is about to be freed.
 void settle(DeviceState& state) {
   for (auto& queue : state.queues) clFinish(queue());
 }
@@ -31,7 +31,7 @@ Event enqueue(DeviceState& state, Queue queue, const char* call, const std::stri
   cl::Event event;
   try {
     command(state.queue(queue), event);
-    // In-order queues of other kinds wait on this one through events, so it must reach the device.
+    // Queues of other kinds wait for this command through events, so it must reach the device.
     state.queue(queue).flush();
   } catch (const cl::Error& error) {
     settle(state);
@@ -72,8 +72,8 @@ constexpr int failed_before = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   throw_cl_error(status, command.name, "the command failed while it ran", command.device);
 }
 
-// Of a command that failed only because one that it waited for had: throws for that one, which says what happened and
-// whether less memory helps. By who holds running_mutex.
+// Throws for the command that caused the failure of one that waited for it, which says what happened and whether less
+// memory helps. Called with running_mutex held.
 void throw_cause(const DeviceState& state) {
   for (const auto& commands : state.running)
     for (const auto& command : commands)
@@ -81,8 +81,8 @@ void throw_cause(const DeviceState& state) {
   if (state.seen_failed) throw_failed(*state.seen_failed, status_of(*state.seen_failed));
 }
 
-// A command that fails while it runs does not stop those after it in its queue, and drivers need not report it when
-// they are waited for: so every command is looked at. Queues keep their order: what has ended stands in front.
+// Checks every command, because one that fails does not stop those after it in its queue, and drivers need not report
+// it to whoever waits. Queues keep their order: ended commands are in front.
 void check_running(DeviceState& state) {
   std::lock_guard lock(state.running_mutex);
   for (auto& commands : state.running)
@@ -148,7 +148,7 @@ std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue) {
   return result;
 }
 
-// What happened to the command says more than the call, unless the device is lost.
+// The command's error says more than the call's, unless the device is lost.
 [[noreturn]] void throw_what_failed(const EventState& command, const cl::Error& error) {
   cl_int status = CL_COMPLETE;
   clGetEventInfo(command.event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
@@ -241,7 +241,7 @@ namespace {
 
 constexpr std::size_t copies_of_kernel = 4, word_bytes = 16;  // of copy_several
 
-// Whether the kernel can make them: whole words only.
+// True where the kernel can fill: whole words only.
 bool is_of_words(const BufferCopy& copy) {
   return copy.from_offset % word_bytes == 0 && copy.to_offset % word_bytes == 0 && copy.bytes % word_bytes == 0;
 }
@@ -380,7 +380,7 @@ void Device::finish() {
   try {
     check_running(*state_);
   } catch (...) {
-    forget_running(*state_);  // they belong to the work that has failed, not to what comes next
+    forget_running(*state_);  // they belong to the failed work
     throw;
   }
   const std::lock_guard lock(state_->running_mutex);

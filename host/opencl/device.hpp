@@ -1,6 +1,6 @@
 // One OpenCL device: a context, three in-order queues (upload, compute, download) with profiling, its memory and
-// kernels. OpenCL itself stays inside host/: the handles here are opaque. Several host threads may use a Device at a
-// time: their work shares its queues and the budget of its memory.
+// kernels. OpenCL itself is used in host/ alone: the handles here are opaque. Several host threads may use a Device at
+// a time: their work shares its queues and the budget of its memory.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ class Event {
   explicit operator bool() const { return state_ != nullptr; }
   /// Blocks until the command has ended; throws ClError if it failed.
   void wait() const;
-  /// Whether it has ended, or failed: wait() returns, or throws, at once.
+  /// True if it has ended, or failed: wait() then returns, or throws, at once.
   bool ended() const;
   /// Seconds that the command ran on the device, after it has ended. Throws ClError if it failed.
   double seconds() const;
@@ -60,7 +60,7 @@ class Buffer {
   const std::string& name() const { return name_; }
   std::size_t bytes() const { return bytes_; }
   void* handle() const { return handle_; }
-  /// Ends it. Nothing in flight uses it, so that its memory may serve the next Buffer of as many bytes.
+  /// Frees the buffer, which no command in flight uses, so that its memory can serve the next Buffer of as many bytes.
   void retire();
 
  private:
@@ -71,7 +71,7 @@ class Buffer {
   bool booked_ = true;
 };
 
-/// What an image's texel holds: 1, 2 or 4 channels of float32 or half precision.
+/// Texel of an image: 1, 2 or 4 channels of float32 or half precision.
 struct Texel {
   int channels = 1;
   bool half = false;
@@ -121,7 +121,7 @@ class PinnedMemory {
   std::byte* data_ = nullptr;
 };
 
-/// Which kernel: a file of cl/, the function in it, and the macros it is compiled with ("-D NAME=1 ...").
+/// A kernel: a file of cl/, the function in it, and the macros it is compiled with ("-D NAME=1 ...").
 struct KernelSpec {
   std::string file, kernel, options;
 };
@@ -172,7 +172,7 @@ class Device {
   }
   PinnedMemory pinned(std::size_t bytes) { return PinnedMemory(state_, bytes); }
 
-  /// Asynchronous copies; host memory must stay until the event has ended. `waits` are events of this device.
+  /// Copies asynchronously; host memory must remain valid until the event has ended. `waits` are events of this device.
   Event write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
               std::span<const Event> waits = {});
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
@@ -180,7 +180,7 @@ class Device {
              std::span<const Event> waits = {});
   /// Several such copies, which must not overlap, in as few commands as can be: each takes 10 to 20 microseconds.
   Event copy(std::span<const BufferCopy> copies, std::span<const Event> waits = {});
-  /// `rows` rows from `row_begin` on of layers 0 .. layers - 1 of an image array, which lie one after the other in the
+  /// Copies `rows` rows from `row_begin` on of layers 0 .. layers - 1 of an image array, which are contiguous in the
   /// buffer, on the compute queue.
   Event copy(const Buffer& from, const ImageArray& to, std::size_t row_begin, std::size_t rows, std::size_t layers,
              std::span<const Event> waits = {});
@@ -188,21 +188,21 @@ class Device {
              std::span<const Event> waits = {});
 
   /// Runs a kernel over at least `global` work-items (rounded up to the group: kernels guard their ranges). The group's
-  /// shape comes from work_group_shape() unless given.
+  /// shape is that of work_group_shape() unless given.
   Event launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::span<const KernelArgument> arguments,
                std::span<const Event> waits = {}, std::optional<std::array<std::size_t, 3>> group = {});
   /// Compiles (or loads from the cache) without running: errors show before the work begins.
   void prepare(const KernelSpec& spec);
 
-  /// Waits for everything on the three queues (at the end of a job and before host memory goes away). Throws ClError
-  /// if a command failed, whatever came after it.
+  /// Waits for all three queues (at the end of a job and before host memory is freed). Throws ClError if any command
+  /// failed.
   void finish();
   /// Throws ClError if a command that has ended failed.
   void check();
   /// The device has failed: runs on several devices do without it from now on.
   void exclude();
   bool excluded() const;
-  /// From now on commands are recorded there (nullptr: no longer).
+  /// Records commands there from now on (nullptr: no longer).
   void record(std::shared_ptr<Trace> trace);
 
  private:
@@ -216,7 +216,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection);
 /// context are buffers of this device's. memory: see DeviceSelection::device_memory. Throws InputError for a device
 /// that is none of the context's or that jobs cannot run on, ClError.
 Device adopt_device(void* context, void* device, std::size_t memory = 0);
-/// Whether `selection` means that device of the computer alone, or none by name. Throws InputError (see
+/// True if `selection` denotes that device of the computer alone, or none by name. Throws InputError (see
 /// select_devices).
 bool means(const DeviceSelection& selection, const Device& device);
 

@@ -1,4 +1,4 @@
-// What OpenCL devices there are, and which of them the user means.
+// OpenCL devices of the computer, and the user's choice among them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace halocline {
 
-/// What is known of a device before it is opened. Sizes in bytes.
+/// Properties of a device before it is opened. Sizes in bytes.
 struct DeviceInfo {
   int index = 0;  // position in the list of list_devices()
   std::string name, vendor, platform, driver, version;
@@ -22,7 +22,7 @@ struct DeviceInfo {
   bool cpu() const { return type == "cpu"; }
 };
 
-/// Which devices to open, and how much of their memory may be used.
+/// Devices to open, and the part of their memory that may be used.
 struct DeviceSelection {
   std::string device = {};  // comma list of: index, cpu, gpu, all, or a part of the vendor's or device's name; "":
                             // HALOCLINE_DEVICE, else the default
@@ -30,7 +30,7 @@ struct DeviceSelection {
   std::size_t device_memory = 0;  // budget of each device in bytes; 0: what the device has, less a reserve
 };
 
-/// The name without what tells devices of a kind apart: "Name #2", "Name (part 1 of 2)".
+/// The name without the suffix of devices of one kind: "Name #2", "Name (part 1 of 2)".
 std::string model_of(const DeviceInfo& device);
 /// A part of a device that was split (DeviceSelection::sub_devices).
 bool is_part(const DeviceInfo& device);

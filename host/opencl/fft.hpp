@@ -14,8 +14,8 @@ namespace halocline {
 /// PoCL), and the FFT is a small part of a reconstruction.
 std::size_t fft_length(std::size_t n);
 
-/// As long as there is one, kernels that were compiled for transforms on some device serve later ones there: for jobs
-/// of several runs. It must go before the process ends.
+/// Keeps kernels for transforms on all devices during its lifetime, for jobs of several runs. It must be destroyed
+/// before the process ends.
 class FftKernels {
  public:
   FftKernels();

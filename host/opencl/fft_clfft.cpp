@@ -12,13 +12,12 @@
 namespace halocline {
 namespace {
 
-// clFFT has one global set-up a process; its own locks make transforms of several threads safe once it stands, but not
-// the making of plans: two that bake the same one end the process (2.12.2). It stands as
-// long as there are plans or FftKernels: torn down at the end of the process, when drivers may be gone already, it has
-// crashed.
+// clFFT has one global set-up a process. Its own locks make transforms of several threads safe, but not the baking of
+// plans: two that bake the same one end the process (2.12.2). The set-up lives as long as there are plans or
+// FftKernels: destroyed at the end of the process, when drivers may be gone, it has crashed.
 class Setup {
  public:
-  // What a baked plan depends on. The context outlives it.
+  // Key of a baked plan. The context outlives it.
   struct Key {
     cl::Context context;
     cl_device_id device;
@@ -42,7 +41,7 @@ class Setup {
     clfftTeardown();
   }
 
-  // A plan that nobody uses, or 0. To bake one takes a third of a small reconstruction.
+  // An unused plan, or 0. Baking one takes a third of a small reconstruction.
   clfftPlanHandle take(const Key& key) {
     const std::lock_guard lock(mutex_);
     for (auto each = idle_.begin(); each != idle_.end(); ++each)
@@ -53,7 +52,7 @@ class Setup {
       }
     return 0;
   }
-  // Those that were used last stay. A plan holds no memory of the device.
+  // Keeps the plans that were used last. A plan holds no memory of the device.
   void give_back(const Key& key, clfftPlanHandle handle) {
     constexpr std::size_t most = 16;
     const std::lock_guard lock(mutex_);

@@ -40,7 +40,7 @@ std::string refusal_of_pointers(DeviceState& state) {
   }
 }
 
-// With less its assertions end the process (2.12.2).
+// Assertions of clFFT end the process with less (2.12.2).
 constexpr std::size_t local_memory_of_clfft = 32 << 10;
 
 bool is_build_failure(const ClError& error) {

@@ -18,7 +18,7 @@ std::string fft_fault(Device device, FftLibrary library);
 /// are built on clang 22 or later. The answer is remembered, on disk for this device and driver. Throws as fft_fault().
 FftLibrary fft_library(const Device& device);
 
-/// From now on transforms that are planned on this device use that one: for tests and benchmarks.
+/// Selects the library for transforms that are planned on this device from now on: for tests and benchmarks.
 void use_fft_library(const Device& device, FftLibrary library);
 
 }  // namespace halocline

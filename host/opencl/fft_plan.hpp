@@ -1,4 +1,4 @@
-// What stands behind Fft: the plan of one library.
+// Interface behind Fft: the plan of one library.
 #pragma once
 
 #include "host/opencl/fft.hpp"

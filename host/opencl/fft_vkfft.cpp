@@ -68,7 +68,7 @@ VkFftPlan::VkFftPlan(const Device& device, std::size_t length, std::size_t batch
   if (length > 1) check(initializeVkFFT(&application_, configuration), "initializeVkFFT");
 }
 
-// VkFFT knows no events: the queue works in order, and markers stand for them.
+// VkFFT has no events: the queue is in order, and markers replace them.
 cl::Event VkFftPlan::transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) {
   cl::CommandQueue& queue = state_->queue(Queue::compute);
   cl::Event ended;

@@ -31,7 +31,7 @@ DeclaredArguments declared_arguments(Device& device, const KernelSpec& spec) {
       result.list.push_back({without_zero(kernel.getArgInfo<CL_KERNEL_ARG_NAME>(n)),
                              without_zero(kernel.getArgInfo<CL_KERNEL_ARG_TYPE_NAME>(n)), global, constant});
     }
-  } catch (const cl::Error&) {  // CL_KERNEL_ARG_INFO_NOT_AVAILABLE: what is there is no help
+  } catch (const cl::Error&) {  // CL_KERNEL_ARG_INFO_NOT_AVAILABLE
     result.list.clear();
   }
   return result;

@@ -15,10 +15,10 @@ struct DeclaredArgument {
 
 struct DeclaredArguments {
   std::size_t count = 0;
-  std::vector<DeclaredArgument> list;  ///< empty where the driver does not tell
+  std::vector<DeclaredArgument> list;  ///< empty where the driver does not report it
 };
 
-/// Option of a KernelSpec without which many drivers tell the number alone.
+/// Option of a KernelSpec without which many drivers report the number alone.
 inline constexpr const char* with_argument_names = "-cl-kernel-arg-info";
 
 /// Compiles the kernel, or loads it. Throws BuildError with log, options and source, ClError.

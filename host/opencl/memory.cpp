@@ -26,8 +26,7 @@ cl_mem create_booked(DeviceState& state, const std::string& name, std::size_t by
   return handle;
 }
 
-// For tests: with HALOCLINE_POISON_MEMORY set, new arrays hold NaN, so that a kernel which reads what nobody wrote
-// shows in its result.
+// Tests set HALOCLINE_POISON_MEMORY: new arrays then hold NaN, so that reads of unwritten memory show in the result.
 void poison(DeviceState& state, cl_mem memory, std::size_t bytes) {
   static const bool wanted = std::getenv("HALOCLINE_POISON_MEMORY") != nullptr;
   if (!wanted || bytes == 0) return;
@@ -42,7 +41,7 @@ cl_image_format format_of(const Texel& texel) {
 
 constexpr std::size_t most_idle_pinned = 8, most_idle_buffers = 64;
 
-// With the mutex held, or by who has the state alone.
+// Called with the mutex held, or by the only owner of the state.
 void give_idle_back(std::vector<DeviceState::IdleBuffer>& idle) {
   for (const auto& each : idle) clReleaseMemObject(static_cast<cl_mem>(each.handle));
   idle.clear();
@@ -69,7 +68,7 @@ void release_pinned(DeviceState& state, const DeviceState::IdlePinned& pinned) {
   clReleaseMemObject(static_cast<cl_mem>(pinned.handle));
 }
 
-// For what is booked already.
+// Frees idle buffers if they exceed the budget together with booked ones.
 void make_room(DeviceState& state) {
   const std::lock_guard lock(state.idle_buffers_mutex);
   std::size_t bytes = state.ledger->in_use();

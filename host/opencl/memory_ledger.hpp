@@ -1,4 +1,4 @@
-// OpenCL does not tell how much device memory is free, so every allocation is booked here by name.
+// Ledger of device memory: OpenCL does not report free memory, so every allocation is booked here by name.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class MemoryLedger {
   void release(const std::string& name, std::size_t bytes);
 
   std::size_t budget() const { return budget_; }
-  /// Of what is booked, so much stays from job to job (DistributedArray), and so much no longer.
+  /// Marks booked bytes as kept from job to job (DistributedArray), or no longer.
   void hold(std::size_t bytes);
   void let_go(std::size_t bytes);
-  /// What of the budget a job may plan with.
+  /// Bytes of the budget that a job may plan with.
   std::size_t available() const;
   std::size_t in_use() const;
   std::size_t peak() const;

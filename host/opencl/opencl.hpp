@@ -52,7 +52,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   cl::CommandQueue queues[3];  // by Queue
   std::unique_ptr<MemoryLedger> ledger;
   ProgramCache cache;
-  std::mutex launch_mutex;                        // of the next four: arguments stay with a kernel until it is launched
+  std::mutex launch_mutex;                        // of the next four: arguments belong to a kernel until it is launched
   std::map<std::string, cl::Program> programs;    // by file and options
   std::map<std::string, CompiledKernel> kernels;  // by file, options and kernel
   std::set<std::string> shaped_kernels;           // launched without a group of their own
@@ -66,7 +66,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::shared_ptr<EventState> seen_failed;             // the last one seen to fail, under the same mutex
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
-  // Page-locked memory that nobody uses at the moment: to lock 16 MiB takes milliseconds.
+  // Idle page-locked memory: locking 16 MiB takes milliseconds.
   struct IdlePinned {
     std::size_t bytes;
     void* handle;
@@ -74,15 +74,14 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   };
   std::mutex idle_pinned_mutex;
   std::vector<IdlePinned> idle_pinned;
-  // Device memory of retired buffers. To give memory back and take it anew costs NVIDIA's driver 5 to 20 ms a GiB; a
-  // process that does one job after the other pays it once. Any other size asked for ends it, so it is never in the
-  // way.
+  // Device memory of retired buffers. Freeing and allocating it again costs NVIDIA's driver 5 to 20 ms a GiB; a process
+  // with one job after the other pays it once. A request for another size frees it, so it is never in the way.
   struct IdleBuffer {
     std::size_t bytes;
     void* handle;
   };
-  bool stages_transfers = false;  // memory of its own, unless HALOCLINE_STAGE_TRANSFERS (for tests) says otherwise
-  bool keeps_buffers = false;     // memory of its own, and HALOCLINE_KEEP_MEMORY is not 0
+  bool stages_transfers = false;  // own memory, unless HALOCLINE_STAGE_TRANSFERS (for tests) is set
+  bool keeps_buffers = false;     // own memory, and HALOCLINE_KEEP_MEMORY is not 0
   std::mutex idle_buffers_mutex;
   std::vector<IdleBuffer> idle_buffers;
 

@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-// As the compiler counts: a line `#line 7` makes the next one number 7.
+// Line numbers of the compiler: a line `#line 7` makes the next one number 7.
 std::string numbered(const std::string& source) {
   std::istringstream in(source);
   std::string line, result;
@@ -26,7 +26,7 @@ std::string numbered(const std::string& source) {
   return result;
 }
 
-// Files of the library lie in cl/, texts that others keep do not.
+// The library's files are in cl/, other texts are not.
 std::string shown_name(const std::string& file) {
   return file.ends_with(".cl") ? "cl/" + file : file;
 }
@@ -45,7 +45,7 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     program = cl::Program(state.context, source);
     program.build(state.device, options.c_str());
   } catch (const cl::Error& error) {
-    // The driver's compiler may be a process of its own, which Ctrl-C ends as well: what fails then is no fault.
+    // Ctrl-C also ends a driver's compiler in another process: its failure is then no fault.
     check_interrupt();
     std::string log;
     try {
@@ -110,15 +110,15 @@ cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
   return state.programs.emplace(name, *program).first->second;
 }
 
-// A kernel may need so many registers that its groups are smaller than the device's. One that is compiled for the size
-// of its groups is not asked: its compiler had to heed that size.
+// A kernel may need so many registers that its groups are smaller than the device's. Kernels that were compiled for a
+// size of groups are not checked.
 GroupLimits limits_of(const DeviceState& state, const cl::Kernel& kernel) {
   GroupLimits limits = state.groups;
   try {
     const auto compiled = kernel.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(state.device);
     const std::size_t most = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(state.device);
     if (compiled[0] == 0 && most > 0) limits.items = std::min(limits.items, most);
-  } catch (const cl::Error&) {  // a driver that does not tell: the device's limits hold
+  } catch (const cl::Error&) {  // the driver does not report it: the device's limits hold
   }
   return limits;
 }

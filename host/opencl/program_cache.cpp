@@ -98,7 +98,7 @@ std::optional<std::string> read_file(const fs::path& path) {
   return text;
 }
 
-// Of this process, by the names that they got.
+// Texts of this process, by the names that they got.
 struct KeptTexts {
   std::mutex mutex;
   std::map<std::string, std::string> texts;

@@ -28,8 +28,9 @@ class ProgramCache {
 /// set and has the file, else as embedded. Throws InputError that names the file if there is none.
 std::string kernel_source(const std::string& file);
 
-/// Makes a text that is no file of the library known as one, for KernelSpec::file: "name (hash)", the same for the same
-/// text. It may include the library's files. `#line 1` before a part of it makes error messages count from there.
+/// Registers a text that is no file of the library, for KernelSpec::file, and returns its name "name (hash)", the same
+/// for the same text. It may include the library's files. `#line 1` before a part of it makes error messages count from
+/// there.
 std::string keep_kernel_text(const std::string& name, const std::string& text);
 
 }  // namespace halocline

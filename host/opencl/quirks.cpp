@@ -33,27 +33,27 @@ std::array<int, 2> version_of(const std::string& driver) {
 
 }  // namespace
 
-// By platform, not by vendor: the driver has the quirk, and PoCL or rusticl may drive the same device.
+// Quirks by platform, not by vendor: the driver has the quirk, and PoCL or rusticl may drive the same device.
 Quirks quirks_of(const DeviceInfo& device) {
   Quirks quirks;
   if (contains(device.platform, "NVIDIA")) {
     quirks.fill_with_kernel = true;
     quirks.allocations_beyond_max = true;
-    // The same instruction with the same error (2 ulp), but for numbers below 1e-38, which rsqrt scales first; and one
-    // instruction with an error of 1 ulp instead of ten.
+    // native_rsqrt is the instruction of rsqrt, with the same error (2 ulp), except for numbers below 1e-38, which
+    // rsqrt scales first; native_recip is one instruction with an error of 1 ulp instead of ten.
     quirks.build_options = "-D INVERSE_ROOT=native_rsqrt -D RECIPROCAL=native_recip";
   }
   if (contains(device.platform, "Intel") && device.type == "gpu" && device.global_memory > four_gibibytes) {
-    // Without both, addresses in kernels are 32 bits wide and buffers end at 4 GB.
+    // Addresses in kernels are 32 bits wide without both, and buffers end at 4 GB.
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
-  // Its compiler prints how many warnings there were to stderr, whatever the log is for.
+  // Its compiler prints the number of warnings to stderr, whatever the log is for.
   if (is_pocl(device)) {
     quirks.build_options = "-w";
     quirks.builds_before_binary = 16;
   }
-  // It does not know the intrinsics that inlining makes of restrict.
+  // It lacks the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;
 }

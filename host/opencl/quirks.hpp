@@ -14,8 +14,8 @@ struct Quirks {
   bool large_allocations = false;  // Intel: CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL on buffers over 4 GB
   bool allocations_beyond_max =
       false;  // NVIDIA: CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work
-  /// Builds from source after which a program's binary is kept. When PoCL is asked for one it compiles every kernel
-  /// once more, for groups of any size, which takes as long as some twenty builds from the files that it keeps itself.
+  /// Number of builds from source after which a program's binary is kept. For a binary PoCL compiles every kernel once
+  /// more, for groups of any size, which takes as long as some twenty builds from its own files.
   std::size_t builds_before_binary = 0;
 };
 
@@ -24,8 +24,8 @@ Quirks quirks_of(const DeviceInfo& device);
 /// More options for one program, a file of cl/ with these options.
 std::string program_options(const DeviceInfo& device, const std::string& file, const std::string& options);
 
-/// Why no job can run on the device, and what does; "": jobs can. For drivers that end the process, which no error of
-/// OpenCL reports.
+/// Reason why no job can run on the device, and a remedy; "": jobs can. For drivers that end the process, which no
+/// error of OpenCL reports.
 std::string refusal(const DeviceInfo& device);
 
 /// NVIDIA's H100 and H200 under its own driver, for which defaults were measured (on an H200).

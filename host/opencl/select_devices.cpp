@@ -37,7 +37,7 @@ std::string list_of(const std::vector<DeviceInfo>& devices) {
   return result;
 }
 
-// Of those that can be used, if there is one.
+// The first usable device, if there is one.
 int default_device(const std::vector<DeviceInfo>& devices) {
   for (const std::string type : {"gpu", "accelerator", ""}) {
     const auto found = std::find_if(devices.begin(), devices.end(), [&](const auto& device) {

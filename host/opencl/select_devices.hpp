@@ -1,4 +1,4 @@
-// What a list of devices (`device`, HALOCLINE_DEVICE) says; select_devices() itself is in host/opencl/device_info.hpp.
+// Parsing of a list of devices (`device`, HALOCLINE_DEVICE); select_devices() is in host/opencl/device_info.hpp.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace halocline {
 
-/// A sentence for every entry of `selection` that is there more than once, be it in other letters or digits ("gpu,GPU",
-/// "1,01"): two entries of one number or word can only be an oversight. Different words may well name the same devices
-/// ("0,cpu,all").
+/// Sentences about entries of `selection` that occur more than once, perhaps in other letters or digits ("gpu,GPU",
+/// "1,01"), which can only be an oversight. Different words may denote the same devices ("0,cpu,all").
 std::vector<std::string> repeated_devices(const std::string& selection);
 
 }  // namespace halocline

@@ -16,8 +16,8 @@
 namespace halocline {
 namespace {
 
-// What a thread takes at a time of a transfer. Of one that is over soon less, so that all end together: pieces of 1 MiB
-// of 16 MiB keep 12 threads busy for as long as 24 MiB.
+// Bytes of a transfer that a thread takes at a time: fewer for short ones, so that all threads end together. Pieces of
+// 1 MiB of 16 MiB keep 12 threads busy for as long as 24 MiB.
 std::size_t piece_of(std::size_t bytes) {
   return bytes > 2 * Staging::chunk_bytes ? std::size_t{1} << 20 : std::size_t{256} << 10;
 }
@@ -44,8 +44,8 @@ class Turns {
     return std::min(Staging::chunk_bytes, bytes_ - turn * Staging::chunk_bytes);
   }
 
-  /// A piece of a chunk. `begin`: before the first one, when the chunk of in_turn before has ended; `end`: after the
-  /// last one, one at a time. Nothing more is begun after an error.
+  /// A piece of a chunk. `begin` is called before the first one, when the chunk of in_turn before has ended; `end`
+  /// after the last one, one at a time. Nothing more is begun after an error.
   void piece(std::size_t number, const std::function<void()>& begin, const std::function<void()>& work,
              const std::function<void()>& end) {
     Turn& turn = turns_[number];
@@ -100,7 +100,7 @@ bool Staging::direct(std::size_t bytes) const {
   return shares_memory() || bytes < smallest_staged;
 }
 
-// Where the host waits for a few numbers, pageable memory costs it another turn of the driver's.
+// Pageable memory costs another turn of the driver where the host waits for a few numbers.
 Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes,
                           std::span<const Event> waits) {
   Chunk& chunk = small_chunk(bytes);
@@ -110,7 +110,7 @@ Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std:
   return chunk.busy;
 }
 
-// One that is there, large enough and in nobody's use: to make one takes milliseconds.
+// An idle chunk that is large enough: making one takes milliseconds.
 Staging::Chunk& Staging::small_chunk(std::size_t bytes) {
   for (Chunk& chunk : chunks_) {
     const bool pending =

@@ -13,23 +13,24 @@ namespace halocline {
 
 class Staging {
  public:
-  /// Bytes [begin, begin + count) of a transfer, to be written to or taken from the memory at `at`; called by several
-  /// threads at a time for pieces that are multiples of 64 bytes, but for the last. What it throws ends the transfer.
+  /// Handles bytes [begin, begin + count) of a transfer, to be written to or taken from the memory at `at`. Called by
+  /// several threads at a time for pieces that are multiples of 64 bytes, except for the last. Its exceptions end the
+  /// transfer.
   using Piece = std::function<void(std::byte* at, std::size_t begin, std::size_t count)>;
 
-  /// Of page-locked memory, which a device keeps for the next who wants as much.
+  /// Bytes of a chunk of page-locked memory, which a device keeps for the next transfer.
   static constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
 
   explicit Staging(Device device) : device_(std::move(device)) {}
 
-  /// As Device::write, but the host memory is free again when the call returns if the transfer was staged. Devices that
-  /// share the host's memory, and small transfers, take the direct way.
+  /// Like Device::write, but staged host memory is free again when the call returns. Devices that share the host's
+  /// memory, and small transfers, are not staged.
   Event write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
               std::span<const Event> waits = {});
-  /// As Device::read; has ended when the call returns, unless the device shares the host's memory.
+  /// Like Device::read; has ended when the call returns, unless the device shares the host's memory.
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
 
-  /// Whether so many bytes take the direct way.
+  /// True if a transfer of so many bytes is not staged.
   bool direct(std::size_t bytes) const;
   /// Sends what `fill` writes, all of which has been called when this returns.
   Event write(const Buffer& to, std::size_t offset, std::size_t bytes, const Piece& fill,
@@ -37,8 +38,8 @@ class Staging {
   /// Gives what the device holds to `drain`; the transfer has ended when this returns.
   Event read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
              std::span<const Event> waits = {});
-  /// The same without waiting for the end: the last chunks stay where they are until others need their place, or
-  /// settle() is called.
+  /// Does the same without waiting for the end: the last chunks are drained when others need their place, or by
+  /// settle().
   Event read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                    std::span<const Event> waits = {});
   void settle();

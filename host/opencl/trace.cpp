@@ -27,7 +27,7 @@ std::vector<TraceEntry> Trace::entries() const {
 void Trace::write(std::ostream& out) const {
   const auto all = entries();
   std::map<std::string, int> processes;
-  std::map<std::string, std::uint64_t> first;  // each device has a clock of its own
+  std::map<std::string, std::uint64_t> first;  // each device has its own clock
   std::map<std::pair<std::string, std::string>, int> threads;
   auto events = nlohmann::json::array();
   const auto name_it = [&](const char* kind, int process, int thread, const std::string& name) {

@@ -1,4 +1,4 @@
-// What was measured to be fastest on a device, kept between runs beside the compiled kernels. No result depends on it.
+// Measured choices of a device, kept between runs with the compiled kernels. No result depends on them.
 #pragma once
 
 #include <array>
@@ -13,24 +13,24 @@
 namespace halocline {
 
 struct Tuning {
-  /// Shapes of work-groups by kernel, instead of those of work_group_shape(). For kernels launched without one.
+  /// Shapes of work-groups by kernel, in place of those of work_group_shape().
   std::map<std::string, std::array<std::size_t, 3>> groups;
-  /// Of several ways to bitwise identical results the fastest, as whoever offers them names them.
+  /// The fastest of several ways to bitwise identical results, by names of the callers' choice.
   std::map<std::string, std::string> choices;
   /// Kinds of work for which was measured.
   std::set<std::string> classes;
   bool operator==(const Tuning&) const = default;
 };
 
-/// What the device uses: what was stored for devices of this name under this driver and version of the library, if
-/// anything was, since it was opened.
+/// Tuning of the device: as stored for devices of this name under this driver and version of the library, and as set
+/// since it was opened.
 Tuning tuning_of(const Device& device);
 
-/// From now on `device` uses `tuning`.
+/// Sets the tuning of a device.
 void use_tuning(const Device& device, Tuning tuning);
 
-/// Reads and writes what is kept. Nothing is kept if it was never stored or is damaged; where no cache folder can be
-/// written, store_tuning() does nothing.
+/// Reads and writes stored tuning. Nothing if it was never stored or is damaged; store_tuning() does nothing where no
+/// cache folder can be written.
 std::optional<Tuning> stored_tuning(const DeviceInfo& device);
 void store_tuning(const DeviceInfo& device, const Tuning& tuning);
 

@@ -12,9 +12,9 @@ namespace {
 
 using Shape = std::array<std::size_t, 3>;
 
-// A row counts for devices whose name holds `device` and whose vendor or platform holds `vendor` (lower case, "": any),
-// of type `type` ("": any), for kernels whose name begins with `kernel`. The first row that counts is taken, so rows of
-// a device come before those of its vendor, and those before the defaults.
+// A row applies to devices whose name contains `device` and whose vendor or platform contains `vendor` (lower case, "":
+// any), of type `type` ("": any), for kernels whose name begins with `kernel`. The first row that applies is taken, so
+// rows of a device precede those of its vendor, and those the defaults.
 struct Row {
   std::string_view device, vendor, type, kernel;
   Shape shape;

@@ -23,7 +23,7 @@ struct GroupLimits {
 
 /// `shape` halved until the limits take it: along z first, x last, for neighbours along x share memory transactions.
 std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const GroupLimits& limits);
-/// For kernels that are compiled for the shape of their groups: what the device itself allows.
+/// Shape for kernels that are compiled for the shape of their groups: limited by the device itself.
 std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const DeviceInfo& device);
 
 /// Shape of a group for `kernel` on `device`; never larger than the device and `limits` allow, and not longer than
@@ -34,7 +34,7 @@ std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std:
                                             const std::array<std::size_t, 3>* tuned = nullptr,
                                             const GroupLimits& limits = {});
 
-/// Whether a launch failed because its groups are larger than the device or the compiled kernel takes: a form of a
+/// True if a launch failed because its groups are larger than the device or the compiled kernel allows: a form of a
 /// kernel that is not for this device.
 bool exceeds_group_limits(const ClError& error);
 

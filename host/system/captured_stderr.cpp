@@ -51,7 +51,7 @@ void write_all(int descriptor, const char* from, std::size_t bytes) {
   }
 }
 
-// Without last words the signal comes again, a fault by itself, to what was there before.
+// The signal is raised again without last words, a fault by itself, for the handler before.
 extern "C" void tell_what_was_kept(int signal) {
   const auto& c = capture();
   const int kept = c.kept, terminal = c.terminal;
@@ -68,7 +68,7 @@ extern "C" void tell_what_was_kept(int signal) {
   if (signal == SIGABRT) ::raise(signal);
 }
 
-// What failed may be the stack itself, which deeply nested data fill.
+// The stack itself may have failed, which deeply nested data fill.
 void give_handlers_a_stack() {
   thread_local std::array<char, 1 << 16> stack;
   stack_t own{};
@@ -91,7 +91,7 @@ int file_in_memory() {
   return file;
 }
 
-// Without a standard error output there is nothing to capture.
+// Nothing can be captured without a standard error output.
 void begin(Capture& c) {
   const int terminal = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (terminal < 0) return;
@@ -115,7 +115,7 @@ void end(Capture& c) {
   ::dup2(terminal, STDERR_FILENO);
   for (std::size_t n = 0; n < fatal.size(); ++n) {
     struct sigaction now {};
-    ::sigaction(fatal[n], nullptr, &now);  // drivers put handlers of their own there, which stay
+    ::sigaction(fatal[n], nullptr, &now);  // handlers that drivers have set remain
     if (now.sa_handler == tell_what_was_kept) ::sigaction(fatal[n], &c.before[n], nullptr);
   }
   ::close(terminal);
@@ -125,7 +125,7 @@ void end(Capture& c) {
   c.told = 0;
 }
 
-// What has come since the last time, if anybody wants to know.
+// Logs the text since the last time, if the level is enabled.
 std::string untold(Capture& c) {
   struct stat status {};
   if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !library_log()->should_log(spdlog::level::debug))

@@ -1,6 +1,5 @@
-// What libraries write to the standard error output of their own accord: compilers of drivers, readers of image
-// formats. It would stand among our lines and those of whoever calls us, so it is kept and told as ours at log level
-// debug.
+// Capture of text that libraries (compilers of drivers, readers of image formats) write to the standard error output,
+// where it would mix with other lines. It is logged at level debug.
 #pragma once
 
 #include <string>
@@ -8,13 +7,13 @@
 
 namespace halocline {
 
-/// While one lives, what is written to descriptor 2 goes to a file in memory, that of child processes too; at its end
-/// each line of it is logged at level debug after the name of the library. Any thread may have one; where several live
-/// at a time, the first that ends tells what has come so far. Our own lines pass by: write_stderr().
+/// Captures text written to descriptor 2 during its lifetime in a file in memory, that of child processes included, and
+/// logs each line at level debug after the name of the library. Several threads may have one; the first that ends logs
+/// the text so far. write_stderr() is not captured.
 ///
-/// Libraries end the process over files that they did not expect: by abort(), as failed assertions and damaged heaps
-/// do, or by a fault. If that happens meanwhile, what was kept is written to the standard error output. If it happens
-/// in the thread of one that has `last_words`, these follow, and the exit code is 2: they say what was read.
+/// Libraries end the process over unexpected files: by abort(), as failed assertions and damaged heaps do, or by a
+/// fault. The captured text is then written to the standard error output. In the thread of one that has `last_words`,
+/// these follow, and the exit code is 2: they name the file.
 class CapturedStderr {
  public:
   explicit CapturedStderr(const char* library, std::string last_words = "");
@@ -28,7 +27,7 @@ class CapturedStderr {
   const std::string* before_;  // of the thread
 };
 
-/// Writes to the standard error output, captured or not. Errors are passed over: there is nowhere to tell them.
+/// Writes to the standard error output, captured or not, and ignores errors.
 void write_stderr(std::string_view text);
 
 }  // namespace halocline

@@ -6,7 +6,7 @@
 namespace halocline {
 namespace {
 
-// No function, no class: those have other characters.
+// Functions and classes have other characters.
 bool is_parameter(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';

@@ -1,7 +1,7 @@
-// The errors that Halocline throws. Each says what was found, what was expected and what to do. Texts name parameters
-// as this library does, in backticks: fields of parameter structs and arguments of functions, as `alpha`; with the
-// member that holds them where the name alone is not clear, as `time.weight`; with a value as `method = spdu`. apps/
-// puts the flags of the command in their place (apps/job/option_names.hpp).
+// Errors that Halocline throws. Each says what was found, what was expected and what to do. Texts name parameters as
+// this library does, in backticks: fields of parameter structs and arguments of functions, as `alpha`; with the member
+// that contains them where the name alone is not clear, as `time.weight`; with a value as `method = spdu`. apps/
+// replaces them by the flags of the command (apps/job/option_names.hpp).
 #pragma once
 
 #include <memory>
@@ -52,14 +52,13 @@ class PlanError : public Error {
   using Error::Error;
 };
 
-/// An allocation would pass a device's budget: the plan was too large by what it could not know of (an FFT's own
-/// scratch).
+/// Error of an allocation that would exceed a device's budget, because the plan lacks something (an FFT's own scratch).
 class BudgetError : public PlanError {
  public:
   using PlanError::PlanError;
 };
 
-/// One device failed; others may go on. Exit code 1.
+/// Error of one device; others may continue. Exit code 1.
 class DeviceError : public Error {
  public:
   DeviceError(const std::string& text, std::string device) : Error(text), device_(std::move(device)) {}

@@ -34,7 +34,7 @@ void require_kind(mode_t mode, const std::string& what, bool folder_too) {
                                S_ISDIR(mode) ? "name a file in it" : "copy what it gives to a file, and name that"));
 }
 
-// Open for reading. That it is no pipe is seen before it is opened, and again afterwards: it may be another by then.
+// Opens for reading. The type is checked before the file is opened, because a pipe would block, and again afterwards.
 class OpenFile {
  public:
   OpenFile(const std::string& path, const std::string& what, bool folder_too) {

@@ -9,11 +9,10 @@
 namespace halocline {
 
 /// Throws InputError that begins with `what` (such as "the volume 'scan.mha'") unless `path` leads to a regular file
-/// that this user may read: a pipe keeps its reader waiting, and a device may never end. Nothing is read, and nothing
-/// waits.
+/// that this user may read: a pipe blocks its reader, and a device may never end. Reads nothing, and does not block.
 void check_input_file(const std::string& path, const std::string& what);
 
-/// The same, but `path` may lead to a folder, too.
+/// Does the same, but `path` may also lead to a folder.
 void check_input(const std::string& path, const std::string& what);
 
 /// The whole of a text file of at most `most` bytes, as decoded_text() gives it. Throws InputError as
@@ -21,7 +20,7 @@ void check_input(const std::string& path, const std::string& what);
 /// none: as soon as it is met, in large files after the first piece.
 std::string read_text_file(const std::string& path, const std::string& what, std::uint64_t most);
 
-/// What messages quote of a file: its first 100 bytes, without the control characters that a terminal would obey.
+/// Quotation of a file for messages: its first 100 bytes, without the control characters that a terminal would obey.
 std::string excerpt(std::string_view text);
 
 }  // namespace halocline

@@ -10,7 +10,7 @@ namespace halocline {
 /// A flag that ends the runs that look at it, and no others: those of a thread with a CancellationScope.
 class Cancellation {
  public:
-  /// By any thread, also one that runs nothing.
+  /// Cancels. Called by any thread.
   void request() { requested_ = true; }
   bool requested() const { return requested_; }
 
@@ -22,8 +22,8 @@ class Cancellation {
   std::atomic<int> holders_{0};
 };
 
-/// While one of these lives, this thread, and those that runs begin in it, end at `cancellation` as they do at Ctrl-C.
-/// Its owner keeps that alive. nullptr: they look at Ctrl-C alone.
+/// Ends this thread, and those that runs begin in it, at `cancellation` as at Ctrl-C during its lifetime. The owner
+/// keeps `cancellation` alive. nullptr: Ctrl-C alone.
 class CancellationScope {
  public:
   explicit CancellationScope(Cancellation* cancellation);
@@ -34,13 +34,12 @@ class CancellationScope {
  private:
   Cancellation* before_;
 };
-/// That of this thread, to be handed on to threads that work for it; nullptr: none.
+/// Cancellation of this thread, for threads that work for it; nullptr: none.
 Cancellation* current_cancellation();
 
-/// From now on SIGINT, SIGTERM and SIGHUP (unless nohup had it ignored) set the flag; a second one ends the process at
-/// once. While one of these lives, a thread of their own takes them. Threads begun meanwhile and the commands that
-/// these run never see them: a terminal sends Ctrl-C to the linker of a driver's compiler, too, and some drivers abort
-/// when it dies.
+/// Makes SIGINT, SIGTERM and SIGHUP (unless nohup had it ignored) set the flag; a second one ends the process at once.
+/// A thread takes them during its lifetime. Threads begun meanwhile and their child processes never see them: a
+/// terminal also sends Ctrl-C to the linker of a driver's compiler, and some drivers abort when it ends.
 class InterruptHandler {
  public:
   InterruptHandler();
@@ -55,10 +54,10 @@ class InterruptHandler {
 bool interrupt_requested();
 /// Throws Interrupted if so.
 void check_interrupt();
-/// The same whether or not somebody holds interrupts.
+/// Throws Interrupted, even where interrupts are held.
 [[noreturn]] void throw_interrupted();
-/// While one of these lives, check_interrupt() lets the work go on: its owner looks at interrupt_requested() and brings
-/// it to an end itself.
+/// Makes check_interrupt() do nothing during its lifetime: its owner checks interrupt_requested() and ends the work
+/// itself.
 class HeldInterrupts {
  public:
   explicit HeldInterrupts(bool hold);
@@ -72,7 +71,7 @@ class HeldInterrupts {
 };
 /// interrupt_requested(), which it answers, so that the work can be brought to an end. The next one counts again.
 bool take_interrupt();
-/// For tests.
+/// Presses Ctrl-C in tests.
 void request_interrupt(bool value);
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Where the library's warnings and notes go.
+// Log of the library's warnings and notes.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -10,7 +10,7 @@ namespace halocline {
 /// The logger of set_library_log(), or spdlog's default one.
 std::shared_ptr<spdlog::logger> library_log();
 
-/// From now on, for all threads. nullptr: spdlog's default logger.
+/// Sets the log of all threads. nullptr: spdlog's default logger.
 void set_library_log(std::shared_ptr<spdlog::logger> logger);
 
 }  // namespace halocline

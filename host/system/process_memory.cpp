@@ -43,7 +43,7 @@ std::size_t limit_in(const char* path) {
   return file >> bytes ? bytes : 0;
 }
 
-// What a soft limit of address space (ulimit -v, -d) leaves beyond what is used of it; nothing if there is none.
+// Bytes that a soft limit of address space (ulimit -v, -d) leaves; nothing if there is none.
 std::optional<std::size_t> left_of(int resource, const char* key, std::size_t reserved) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<std::size_t> left_of(int resource, const char* key, std::size_t re
 
 }  // namespace
 
-// Of statm, which is read ten times as fast as status: every job asks.
+// Reads statm, which is ten times as fast as status: every job asks.
 std::size_t process_bytes() {
   std::ifstream statm("/proc/self/statm");
   std::size_t size = 0, resident = 0;
@@ -85,7 +85,7 @@ std::size_t lesser(std::size_t a, std::size_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// Of the host or its container; 0: not known.
+// Memory of the host or its container; 0: not known.
 std::size_t installed_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
   std::size_t result = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;

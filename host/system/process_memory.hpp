@@ -1,4 +1,4 @@
-// What memory this process holds, and what the host has.
+// Memory of this process and of the host.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// Bytes that the process holds now, and the most that it has held; 0 where the system does not tell.
+/// Bytes of the process now, and at most so far; 0 where the system does not report them.
 std::size_t process_bytes();
 std::size_t process_peak_bytes();
 
@@ -28,7 +28,7 @@ class MemoryWatch {
 
 /// Bytes of the host's memory, or what its container or ulimit -v and -d let the process have if less; 0: not known.
 std::size_t host_memory_bytes();
-/// Whether ulimit is what host_memory_bytes() goes by.
+/// True if host_memory_bytes() is limited by ulimit.
 bool limited_by_ulimit();
 
 }  // namespace halocline

@@ -95,7 +95,7 @@ void take_room(const std::string& folder, const File& file, std::size_t bytes, s
   const auto has = std::uintmax_t{disk.f_bavail} * disk.f_frsize;
   int code = EFBIG;
   if (known && has < more) {
-    code = ENOSPC;  // nobody else's disk is filled to find out
+    code = ENOSPC;  // no other disk is filled to find out
   } else if (bytes <= static_cast<std::size_t>(std::numeric_limits<off_t>::max())) {
     do {
       code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
@@ -210,7 +210,7 @@ void give_back(const void* begin, std::size_t bytes) noexcept {
     if (from - start >= size || bytes > size - (from - start)) return;
   }
   const std::size_t page = page_bytes(), first = from / page * page, end = (from + bytes + page - 1) / page * page;
-  // Of a mapped file: what was written stays there, in the system's cache until it is on the disk.
+  // Drops pages of a mapped file, whose contents remain in the system's cache until they are on the disk.
   ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 

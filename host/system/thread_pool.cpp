@@ -44,7 +44,7 @@ class Pool {
     std::unique_lock lock(mutex_);
     while (true) {
       wake_.wait(lock, [&] { return !jobs_.empty(); });
-      Job& job = *jobs_.front();  // all in turn: those of two devices should go on together
+      Job& job = *jobs_.front();  // all in turn, so that the work of two devices continues together
       std::rotate(jobs_.begin(), jobs_.begin() + 1, jobs_.end());
       take_part(job, lock);
     }

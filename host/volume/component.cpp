@@ -81,8 +81,8 @@ void convert(const void* from, bool swap_bytes, float* to, std::size_t count, co
   }
 }
 
-// To the nearest whole number, ties to even, without a call of the library: adding 1.5 * 2^52 (2^23) leaves no bits for
-// fractions of numbers below 2^51 (2^22).
+// Rounds to the nearest whole number, ties to even, without a call of the library: adding 1.5 * 2^52 (2^23) leaves no
+// bits for fractions of numbers below 2^51 (2^22).
 double rounded(double value) {
   constexpr double shift = 6755399441055744.0;
   return value + shift - shift;
@@ -236,7 +236,7 @@ std::uint16_t half_from_float(float value) {
   } else if (magnitude < 0x38800000) {
     // Below 2^-14 halves are multiples of 2^-24, which is the step of float32 from 0.5 to 1: the addition rounds.
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000;
-  } else {  // other exponent, 13 fraction bits less; a carry goes into the exponent, up to infinity, as it should
+  } else {  // other exponent, 13 fraction bits less; a carry into the exponent is right, up to infinity
     half = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
   }
   return static_cast<std::uint16_t>(sign | half);

@@ -10,7 +10,7 @@ namespace halocline {
 
 enum class Component { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, float16 };
 
-/// What a stored number means: value = slope * stored + offset.
+/// Meaning of a stored number: value = slope * stored + offset.
 struct Scaling {
   double slope = 1, offset = 0;
   bool identity() const { return slope == 1 && offset == 0; }
@@ -25,7 +25,7 @@ std::string component_name(Component component);
 std::vector<std::string> component_names();
 /// Throws InputError with the list for a name that is none.
 Component component_named(const std::string& name);
-/// Whether only whole numbers can be stored.
+/// True for types of whole numbers.
 bool is_integer(Component component);
 /// The least and the greatest finite number that can be stored.
 double component_lowest(Component component);
@@ -36,12 +36,12 @@ double component_highest(Component component);
 void convert_to_float(Component component, const void* from, bool swap_bytes, float* to, std::size_t count,
                       const Scaling& scaling = {});
 
-/// The same values in the other byte order, in place.
+/// Changes the byte order of values in place.
 void swap_bytes(Component component, void* values, std::size_t count);
 
 /// Converts `count` values to the component, in the host's byte order; `to` need not be aligned. Rounds to the nearest
-/// number that can be stored, halfway to the even one; what lies beyond the least or greatest finite one becomes that,
-/// and a value that is not a number 0 where only whole numbers are. Returns how many values were changed by that.
+/// representable number, halfway to the even one; clamps values beyond the least or greatest finite one, and stores NaN
+/// as 0 where only whole numbers are representable. Returns the number of values that were changed by clamping.
 std::size_t convert_from_float(Component component, const float* from, void* to, std::size_t count,
                                const Scaling& scaling = {});
 

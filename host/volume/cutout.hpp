@@ -13,17 +13,17 @@ namespace halocline {
 struct Cutout {
   std::array<std::size_t, 3> first{0, 0, 0}, size{0, 0, 0};
 
-  /// With up to `margin` more voxels on every side, as far as there are any in a volume of this size.
+  /// The box with up to `margin` more voxels on every side, as far as a volume of this size has them.
   Cutout grown(std::size_t margin, const std::array<std::size_t, 3>& volume) const;
-  /// The same voxels, counted from the first voxel of `outer`, which contains them.
+  /// The box counted from the first voxel of `outer`, which contains it.
   Cutout within(const Cutout& outer) const;
 };
 
 /// The grid of the box's voxels: they keep their places in the world.
 Grid cut_out(const Grid& grid, const Cutout& part);
-/// The box must lie in the volume.
+/// The box must be inside the volume.
 Volume cut_out(const Volume& volume, const Cutout& part);
-/// Nothing but its rows is read.
+/// Reads only the rows of the box.
 Volume cut_out(const VolumeSource& source, const Cutout& part);
 
 }  // namespace halocline

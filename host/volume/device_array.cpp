@@ -52,7 +52,7 @@ DistributedArray::~DistributedArray() {
   release();
 }
 
-// In pieces that a device can have as one buffer.
+// Splits into pieces that a device can have as one buffer.
 void DistributedArray::allocate() {
   try {
     for (const auto& share : shares_) {
@@ -179,7 +179,7 @@ void DistributedArray::take_from(const DevicePlace& from, std::size_t first, std
   done.wait();  // on the queue of all these copies
 }
 
-// A run that lies in several pieces goes on in the next one where it was.
+// A run of several pieces continues in the next one.
 std::optional<std::vector<RunSums>> DistributedArray::sums_of_runs(std::span<const VoxelRange> runs) const {
   if (spilled()) return std::nullopt;
   auto sums = empty_sums(runs.size());

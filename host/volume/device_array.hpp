@@ -1,4 +1,4 @@
-// A volume that stays on devices between jobs.
+// A volume that is kept on devices between jobs.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   /// is spilled from the beginning. `name` is that of the ledgers. Throws BudgetError where a budget is passed, ClError
   /// where a device has no memory, std::logic_error for shares that are not the grid's.
   DistributedArray(std::string name, const Grid& grid, std::vector<Share> shares);
-  /// In somebody else's memory on one device (Buffer::adopt()), from byte `offset` of the buffer on, a multiple of 4:
+  /// Uses the caller's memory on one device (Buffer::adopt()), from byte `offset` of the buffer on, a multiple of 4:
   /// not booked, and never spilled. Throws std::logic_error where it is too small.
   DistributedArray(const Grid& grid, Device device, Buffer buffer, std::size_t offset = 0);
   ~DistributedArray() override;
@@ -44,8 +44,8 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   const Grid& grid() const override { return grid_; }
   const std::vector<Share>& shares() const { return shares_; }
   bool spilled() const { return pieces_.empty(); }
-  /// All voxels to host memory; the devices' memory is free then. Nothing where they are there, or lie in somebody
-  /// else's memory. Throws InputError where the scratch folder has no room, ClError.
+  /// Moves all voxels to host memory, and frees the devices' memory. No effect where they are there, or in the caller's
+  /// memory. Throws InputError where the scratch folder has no room, ClError.
   void spill();
   /// Back to the devices of the shares. Throws as the constructor does, and is still spilled then.
   void bring_back();
@@ -61,7 +61,7 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                  const VoxelWork& then) override;
   bool on_devices() const override { return !spilled(); }
-  /// Of read(), write(), spill() and bring_back(), with the voxels on devices.
+  /// Bytes over the bus of read(), write(), spill() and bring_back(), with the voxels on devices.
   std::size_t bus_bytes() const override { return bus_bytes_; }
 
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
@@ -96,8 +96,8 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   mutable std::atomic<std::size_t> bus_bytes_{0};
 };
 
-/// Does `work`. Where it fails for a lack of device memory (PlanError, or ClError of a driver that has none) while some
-/// of the arrays (nullptr: none) lie on devices, spills these and does it once more.
+/// Calls `work`. Where it fails for a lack of device memory (PlanError, or ClError of a driver that has none) while
+/// some of the arrays (nullptr: none) are on devices, spills these and calls it once more.
 void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work);
 
 }  // namespace halocline

@@ -18,7 +18,7 @@ bool finite(float value) {
   return (std::bit_cast<std::uint32_t>(value) & 0x7f800000) != 0x7f800000;
 }
 
-// How many are not. Without a branch, which keeps up with memory.
+// Number of values that are not finite, without a branch, which is as fast as memory.
 std::size_t count_nonfinite(const float* values, std::size_t count) {
   std::uint32_t bad = 0;
   for (std::size_t n = 0; n < count; ++n) bad += finite(values[n]) ? 0 : 1;
@@ -29,7 +29,7 @@ bool too_large(float value) {
   return std::abs(value) > largest_ray;
 }
 
-// How many are not finite or too large.
+// Number of values that are not finite or too large.
 std::size_t count_no_rays(const float* values, std::size_t count) {
   std::uint32_t bad = 0;
   for (std::size_t n = 0; n < count; ++n) bad += std::abs(values[n]) <= largest_ray ? 0 : 1;

@@ -22,16 +22,16 @@ constexpr float largest_ray = 1e30f;
 /// measured.
 void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite);
 
-/// What another source gives, looked through as it is read: a value that is NaN or infinite makes read() throw
-/// require_finite()'s InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`. Of
-/// `rays` the same holds by require_rays(), and what is not finite stays so.
+/// Another source, checked as it is read: a value that is NaN or infinite makes read() throw require_finite()'s
+/// InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`. `rays` are checked by
+/// require_rays(), and values that are not finite are unchanged.
 class FiniteSource : public VolumeSource {
  public:
   FiniteSource(std::unique_ptr<VolumeSource> source, std::string name, bool allow_nonfinite, bool rays = false)
       : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite), rays_(rays) {}
   const Grid& grid() const override { return source_->grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
-  // Of a source on devices, which look at all voxels first; if not all are finite, they come through read().
+  // Voxels of a source on devices, which check all voxels first; if not all are finite, they are read by read().
   VoxelRange voxels_on(const Device& device) const override {
     return on_devices() ? source_->voxels_on(device) : VoxelRange{};
   }
@@ -43,7 +43,7 @@ class FiniteSource : public VolumeSource {
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
   std::optional<VoxelFacts> facts() const override;
   std::size_t bus_bytes() const override { return source_->bus_bytes(); }
-  /// How many voxels became 0 so far, each counted once however often it is read. Outlives the source.
+  /// Number of voxels set to 0 so far, each counted once. Outlives the source.
   std::shared_ptr<const std::atomic<std::size_t>> replaced() const { return replaced_; }
 
  private:

@@ -1,4 +1,4 @@
-// Sums over runs of voxels that lie on a device, computed there.
+// Sums over runs of voxels on a device, computed there.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct DevicePlace {
   std::size_t offset = 0;  ///< in bytes
 };
 
-/// What sums over a run of neighbouring voxels say, taken in the order of the voxels, in float64.
+/// Sums over a run of neighbouring voxels, in the order of the voxels, in float64.
 struct RunSums {
   double sum = 0, squares = 0;             ///< of the finite values
   double finite = 0, positive = 0;         ///< how many there are
@@ -32,29 +32,30 @@ struct RunSums {
   double bad = -1;                         ///< place in the run of the first negative or non-finite value
   double least_positive = 0, largest = 0;  ///< of the values up to there; infinite and 0 where there is none
   double least = 0, greatest = 0;          ///< of all
-  double stretch = 0, last = 0, seen = 0, reserved = 0;  ///< where the run goes on in the next piece
+  double stretch = 0, last = 0, seen = 0, reserved = 0;  ///< where the run continues in the next piece
 };
 
-/// Of no voxels.
+/// Sums of no voxels.
 std::vector<RunSums> empty_sums(std::size_t runs);
 
-/// Adds runs of voxels, numbered from `at` on, to the sums of as many runs once `after` has ended: the same as one
-/// thread of the host would get. Whether the device could: it may lack float64, or have no room for the sums.
+/// Adds runs of voxels, numbered from `at` on, to the sums of as many runs once `after` has ended, with the bits of one
+/// thread of the host. False where the device lacks float64, or room for the sums.
 bool add_runs(const DevicePlace& at, std::span<const VoxelRange> runs, std::span<RunSums> sums, const Event& after);
 
 /// The least and the greatest value.
 struct ValueRange {
   float least = 0, greatest = 0;
-  /// Of these values and those.
+  /// The range of both.
   ValueRange with(const ValueRange& other) const;
 };
 
-/// What any order of the voxels tells.
+/// Facts that are independent of the order of voxels.
 struct VoxelFacts {
   ValueRange range;
   std::size_t not_finite = 0;
 };
-/// Of `count` voxels at a place, at least one, once `after` has ended. Nothing where the device has no room for them.
+/// Facts of `count` voxels at a place, at least one, once `after` has ended. Nothing where the device has no room for
+/// them.
 std::optional<VoxelFacts> facts_at(const DevicePlace& at, std::size_t count, const Event& after);
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Volumes that stay in their own type in host memory.
+// Volumes in host memory in their own type.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// grid.count() values of `component` in the host's byte order; scaling says what they mean. Not initialised.
+/// grid.count() values of `component` in the host's byte order, not initialised.
 struct TypedVolume {
   Grid grid;
   Component component = Component::float32;
@@ -25,7 +25,7 @@ struct TypedVolume {
   Voxels memory;  // of floats, so that a volume of float32 can be had of it without a copy
 };
 
-/// As float32. What can be taken over is not copied.
+/// The volume as float32, without a copy where possible.
 Volume to_volume(TypedVolume volume);
 /// Takes it over.
 TypedVolume to_typed(Volume volume);

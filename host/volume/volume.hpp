@@ -10,9 +10,9 @@
 
 namespace halocline {
 
-/// Where the voxels lie. Lengths in mm. world(index) = origin + direction * (spacing o index): ITK's convention, so
-/// `origin` is the CENTRE of voxel (0,0,0) and `direction` holds nine numbers, row-major, whose COLUMNS are the index
-/// axes in the world.
+/// Grid of voxels. Lengths in mm. world(index) = origin + direction * (spacing o index): ITK's convention, so `origin`
+/// is the CENTRE of voxel (0,0,0) and `direction` holds nine numbers, row-major, whose COLUMNS are the index axes in
+/// the world.
 struct Grid {
   std::array<std::size_t, 3> size{0, 0, 0};
   std::array<double, 3> spacing{1, 1, 1};
@@ -38,8 +38,8 @@ void require_same_grid(const Grid& a, const std::string& name_a, const Grid& b, 
 /// that slabs along k are contiguous in memory and are seen by a narrow band of detector rows.
 Grid default_grid(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
 
-/// A std::vector<float>, but for elements that nobody gave a value: those are not set to 0 (see
-/// UninitialisedAllocator). Voxels(n, 0) and resize(n, 0) set them. Converts from and to std::vector<float> by copying.
+/// A std::vector<float> whose elements without a value are not set to 0 (see UninitialisedAllocator). Voxels(n, 0) and
+/// resize(n, 0) set them. Converts from and to std::vector<float> by copying.
 class Voxels : public UninitialisedVector<float> {
  public:
   using UninitialisedVector<float>::UninitialisedVector;
@@ -60,8 +60,8 @@ struct Volume {
 
   Volume() = default;
   explicit Volume(const Grid& g, float value = 0) : grid(g), voxels(g.count(), value) {}
-  /// For whoever writes every voxel: they hold anything, and the first to touch a page of them gets it from the system,
-  /// which is best done by many threads.
+  /// A volume with undefined voxels, for callers that write every one: pages are allocated by the first access, best by
+  /// many threads.
   static Volume uninitialised(const Grid& g) {
     Volume volume;
     volume.grid = g;

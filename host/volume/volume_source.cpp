@@ -72,7 +72,7 @@ Event ShiftedSource::copy_to(const DevicePlace& to, std::size_t first, std::size
 }
 
 void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
-  // In parts that are still in the cache when they are written, where that costs nothing.
+  // Works in parts that remain in the cache, where that is free.
   constexpr std::size_t part = std::size_t{1} << 15;
   const std::size_t step = sink_.data() != nullptr ? part : count;
   for (std::size_t begin = 0; begin < count; begin += step) {
@@ -180,7 +180,7 @@ void WatchedSource::read(std::size_t first, std::size_t count, float* to) const 
   watch_.see(to, count);
 }
 
-// Where the device cannot look at them, they are read.
+// Reads the voxels where the device cannot check them.
 void WatchedSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                             const VoxelWork& then) {
   const auto look = [this](const DevicePlace& at, std::size_t voxels, const Event& after) {

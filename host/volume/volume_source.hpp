@@ -1,5 +1,5 @@
-// Where the voxels of a volume come from and where they go, as float32, wherever and in whatever type they lie: runs
-// read and write pieces, so that nothing needs the whole volume as float32 in host memory.
+// Sources and sinks of the voxels of a volume, as float32, in any place and type: runs read and write pieces, so that
+// the whole volume need not be in host memory as float32.
 #pragma once
 
 #include <atomic>
@@ -24,28 +24,28 @@ class VolumeSource {
   /// Voxels [first, first + count), numbered as in Volume::voxels, to `to`. Called by several threads at a time, and
   /// more than once for the same voxels, which must then be the same.
   virtual void read(std::size_t first, std::size_t count, float* to) const = 0;
-  /// All voxels, if they lie in host memory just so; nullptr otherwise.
+  /// All voxels, if they are in host memory as float32; else nullptr.
   virtual const float* data() const { return nullptr; }
 
-  // Of voxels that lie on devices already (see DistributedArray); a source that wraps another one passes these on.
-  /// Those that lie on `device`, whole slices: copy_to() brings them to another place there without the bus.
+  // Voxels on devices (see DistributedArray); a source that wraps another one forwards these.
+  /// Voxels on `device`, whole slices: copy_to() copies them within it.
   virtual VoxelRange voxels_on(const Device& /*device*/) const { return {}; }
-  /// Copies voxels [first, first + count), all of which are in voxels_on(to.device), once `waits` have ended. The event
-  /// is the end of the copy, on the device's compute queue.
+  /// Copies voxels [first, first + count), all of which are in voxels_on(to.device), once `waits` have ended. Returns
+  /// the end of the copy, on the device's compute queue.
   virtual Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
                         std::span<const Event> waits) const;
-  /// Whether voxels_on() has something for any device.
+  /// True if voxels_on() is not empty for some device.
   virtual bool on_devices() const { return false; }
-  /// Sums over runs of voxels, computed where the voxels lie: the same as one thread of the host would get. Nothing
-  /// where they do not lie on devices, or a device lacks float64 or room for the sums.
+  /// Sums over runs of voxels, computed where they are, with the bits of one thread of the host. Nothing where they are
+  /// not on devices, or a device lacks float64 or room for the sums.
   virtual std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> /*runs*/) const { return {}; }
-  /// Of all voxels, found where they lie. Nothing where they do not all lie on devices.
+  /// Facts of all voxels, found where they are. Nothing where they are not all on devices.
   virtual std::optional<VoxelFacts> facts() const { return {}; }
   /// Bytes that calls of read() have moved over the bus so far.
   virtual std::size_t bus_bytes() const { return 0; }
 };
 
-/// What is done to so many voxels at a place once an event has ended. The end of it.
+/// Work on so many voxels at a place once an event has ended. Returns its end.
 using VoxelWork = std::function<Event(const DevicePlace& at, std::size_t count, const Event& after)>;
 /// The one and then the other; either may be empty.
 VoxelWork in_turn(VoxelWork first, VoxelWork second);
@@ -54,30 +54,30 @@ class VolumeSink {
  public:
   virtual ~VolumeSink() = default;
   virtual const Grid& grid() const = 0;
-  /// Before the first write; again if a run had to begin anew, whose voxels are then all written again.
+  /// Called before the first write; again if a run begins again, which then writes all voxels again.
   virtual void begin() {}
   /// Voxels [first, first + count); `from` may be overwritten. Called by several threads at a time, in any order, for
   /// every voxel once.
   virtual void write(std::size_t first, std::size_t count, float* from) = 0;
-  /// Host memory in which all voxels will lie, if that is where they go; nullptr otherwise. It may hold anything until
-  /// write(first, count, data() + first) says that these voxels are there.
+  /// Host memory of all voxels, if the sink has it; else nullptr. Undefined until write(first, count, data() + first)
+  /// reports that these voxels are there.
   virtual float* data() { return nullptr; }
 
   // The counterparts of those of VolumeSource:
   /// Voxels whose place is on `device`, whole slices: take_from() brings them there without the bus.
   virtual VoxelRange voxels_on(const Device& /*device*/) const { return {}; }
   /// Copies voxels [first, first + count), all of which are in voxels_on(from.device), once `waits` have ended, and
-  /// does `then` (empty: nothing) to the copies; all has ended when the call returns. It stands for the write() of
-  /// these voxels.
+  /// does `then` (empty: nothing) to the copies; all has ended when the call returns. Replaces the write() of these
+  /// voxels.
   virtual void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                          const VoxelWork& then);
-  /// Whether voxels_on() has something for any device.
+  /// True if voxels_on() is not empty for some device.
   virtual bool on_devices() const { return false; }
   /// Bytes that calls of write() have moved over the bus so far.
   virtual std::size_t bus_bytes() const { return 0; }
 };
 
-/// Whether some of the voxels lie, or have their place, on one of these devices.
+/// True if some of the voxels are, or belong, on one of these devices.
 bool lies_on(const VolumeSource& source, std::span<const Device> devices);
 bool lies_on(const VolumeSink& sink, std::span<const Device> devices);
 
@@ -108,7 +108,7 @@ class MemorySink : public VolumeSink {
   float* voxels_;
 };
 
-/// What `source` gives, minus `shift`; a sink that adds it again is below. Both are rounded once.
+/// `source` minus `shift`; a sink that adds it again is below. Both are rounded once.
 class ShiftedSource : public VolumeSource {
  public:
   ShiftedSource(const VolumeSource& source, float shift) : source_(source), shift_(shift) {}
@@ -143,7 +143,7 @@ class ShiftedSink : public VolumeSink {
   float shift_;
 };
 
-/// What `source` gives, divided by `divisor` in double. Devices without float64 do not divide.
+/// `source` divided by `divisor` in double. Devices without float64 do not divide.
 class DividedSource : public VolumeSource {
  public:
   DividedSource(const VolumeSource& source, double divisor) : source_(source), divisor_(divisor) {}
@@ -168,7 +168,7 @@ constexpr std::size_t voxels_in_a_piece = std::size_t{1} << 18;
 void copy_voxels(const VolumeSource& source, VolumeSink& sink);
 Volume read_volume(const VolumeSource& source);
 
-/// What `source` gives, on another grid of as many voxels. Holds it.
+/// `source` on another grid of as many voxels. Holds it.
 class PlacedSource : public VolumeSource {
  public:
   PlacedSource(std::unique_ptr<VolumeSource> source, const Grid& grid) : source_(std::move(source)), grid_(grid) {}
@@ -192,7 +192,7 @@ class PlacedSource : public VolumeSource {
   Grid grid_;
 };
 
-/// All voxels are read, those on devices where they lie.
+/// Reads all voxels, those on devices there.
 ValueRange value_range(const VolumeSource& source);
 
 /// The range of what passes, from all threads.
@@ -226,7 +226,7 @@ class WatchedSource : public VolumeSource {
   }
   std::optional<VoxelFacts> facts() const override { return source_.facts(); }
   std::size_t bus_bytes() const override { return source_.bus_bytes(); }
-  /// Of a source whose voxels lie on devices, of all of them.
+  /// Range of all voxels.
   ValueRange range() const { return on_devices() ? value_range(source_) : watch_.range(); }
 
  private:

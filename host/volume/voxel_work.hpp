@@ -1,4 +1,4 @@
-// What is done to voxels where they lie on a device.
+// Work on voxels where they are on a device.
 #pragma once
 
 #include <cstddef>

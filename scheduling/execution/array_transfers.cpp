@@ -30,7 +30,7 @@ void ArrayTransfers::load_inputs(const std::vector<Move>& moves) {
     else
       carry_out(move, second->second);
   }
-  // these wait for the kernels
+  // transfers without a second buffer wait for the kernels
   for (const Move& move : moves)
     if (!second_buffers_.contains(move.name)) carry_out(move, move.name);
 }
@@ -86,13 +86,13 @@ void ArrayTransfers::store(const std::string& name, const Residence::Part& part,
   store_bytes(need, volume ? bytes_of(need, part.range.begin - held_with(part.range).begin) : 0, part.range, array);
 }
 
-// What a slab with this interior holds.
+// Slices that a slab with this interior holds.
 Range ArrayTransfers::held_with(Range interior) const {
   const Requirements& all = plan_.requirements;
   return interior.grown(all.halo_low, all.halo_high, all.slices().count());
 }
 
-// Of slices of a volume, or views.
+// Bytes of slices of a volume, or of views.
 std::size_t ArrayTransfers::bytes_of(const ArrayNeed& need, std::int64_t count) const {
   return need.kind == ArrayKind::volume
              ? array_bytes(need, plan_.requirements, count, 0, 0)
@@ -108,7 +108,7 @@ void ArrayTransfers::load_volume(const ArrayNeed& need, Range slices, const std:
   traffic_.up += bytes;
 }
 
-// A band of the rows of each view, one after the other.
+// Loads a band of the rows of each view.
 void ArrayTransfers::load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   const std::size_t view = bytes_of(need, 1), row = view / plan_.requirements.stack[1],

@@ -1,5 +1,5 @@
-// Carries out what has to move between a device's arrays and the transport, one task ahead for arrays that have a
-// second buffer (scheduling/planning/second_buffers.hpp).
+// Transfers between a device's arrays and host memory, one task ahead for arrays with a second buffer
+// (scheduling/planning/second_buffers.hpp).
 #pragma once
 
 #include <map>
@@ -18,28 +18,29 @@ class ArrayTransfers {
  public:
   ArrayTransfers(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic);
 
-  /// A step begins. What it writes of the volumes `replaced` goes to their successors (ArrayRole::next).
+  /// Begins a step. Results in the volumes `replaced` go to their second arrays (ArrayRole::next).
   void begin_step(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced);
-  /// Loads what the next task needs, whose slab the arrays hold now; into second buffers while enqueued kernels may
-  /// still work on the arrays themselves. Results that were in second buffers have been stored.
+  /// Loads the inputs of the next task, whose slab the arrays hold now; into second buffers while enqueued kernels may
+  /// still use the arrays themselves. Results that were in second buffers have been stored.
   void load_inputs(const std::vector<Residence::Move>& moves);
-  /// Kernels find what was loaded last.
+  /// Swaps the arrays that were loaded with their second buffers.
   void swap_buffers();
-  /// Results of the enqueued kernels, for the next store_results(); those without a second buffer are stored at once.
+  /// Registers results of the enqueued kernels for the next store_results(); stores those without a second buffer at
+  /// once.
   void add_results(const std::vector<Residence::Move>& stores);
-  /// Stores the results in second buffers. They have arrived when this returns.
+  /// Stores the results in second buffers, and returns when they have arrived.
   void store_results();
-  /// Slices of a volume, of those that the slab holds, from the transport and to it.
+  /// Transfers slices of a volume that the slab holds.
   void load_slices(const std::string& name, Range slices);
   void store_slices(const std::string& name, Range slices);
-  /// A kept array that resides here: the slab's slices with their halos, or all views; and back.
+  /// Transfers all of a kept array on this device: the slab's slices (loads: with their halos), or all views.
   void load_whole(const std::string& name);
   void save_whole(const std::string& name);
 
  private:
   struct Result {
     Residence::Part part;
-    bool swapped = false;  // it is in the second buffer
+    bool swapped = false;  // in the second buffer
   };
   void carry_out(const Residence::Move& move, const std::string& array);
   void load(const std::string& name, const Residence::Part& part, const std::string& array);

@@ -1,4 +1,4 @@
-// The state of a run between two of its passes: all that it takes to go on from there to a bitwise identical result.
+// State of a run between two passes, from which the run can continue to a bitwise identical result.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace halocline {
 
 struct RunState {
-  /// What the method was told: after so many iterations these sums. What a method knows on the host follows from them.
+  /// Sums that the method received after so many iterations. Its own state on the host follows from them.
   struct Reduction {
     int done = 0;
     std::vector<double> sums;
   };
-  /// All slices of a state or output array in order, its elements as the device stores them.
+  /// A whole state or output array, with elements as the device stores them.
   struct Array {
     std::string name;
     std::size_t bytes = 0;
@@ -26,23 +26,22 @@ struct RunState {
   int iterations = 0;  // done
   std::vector<Reduction> reductions;
   std::vector<Array> arrays;
-  /// Bytes [first, first + count) of an array. What a run hands out: by one thread at a time; what it is
-  /// given: by several.
+  /// Reads bytes [first, first + count) of an array: by one thread at a time of a running job's state, by several of a
+  /// stored one.
   std::function<void(const std::string& name, std::size_t first, std::size_t count, std::byte* to)> read;
 };
 
-/// Keeps the state of a run where it outlives the run.
+/// Storage for the state of a run.
 class CheckpointStore {
  public:
   virtual ~CheckpointStore() = default;
-  /// In place of what was kept before. `state` is good for the time of the call.
+  /// Stores the state in place of the one before. `state` is valid during the call.
   virtual void keep(const RunState& state) = 0;
-  /// What a run of this job is to go on from; nothing: it starts from the beginning. Asked again when a run begins
-  /// again on other devices or in smaller slabs.
+  /// The stored state of this job, if any. Called again when a run begins again on other devices or in smaller slabs.
   virtual std::optional<RunState> kept() = 0;
 };
 
-/// The arrays of RunState, of a run with these requirements.
+/// The state arrays of a run with these requirements, and their bytes.
 std::vector<RunState::Array> state_arrays(const Requirements& requirements);
 std::size_t state_bytes(const Requirements& requirements);
 

@@ -1,4 +1,4 @@
-// When a run keeps its state: every so many seconds, and so that no more than a tenth of the time goes into it.
+// Timer for checkpoints: at fixed intervals, but no more than a tenth of the time is spent on them.
 #pragma once
 
 #include <algorithm>
@@ -8,18 +8,18 @@ namespace halocline {
 
 class CheckpointTimer {
  public:
-  /// every: seconds; 0: whenever it is asked.
+  /// every: seconds; 0: always due.
   explicit CheckpointTimer(double every) : every_(every), due_(Clock::now() + span(every)) {}
 
-  /// Or will be after a twentieth of that time.
+  /// True if a checkpoint is due now or within a twentieth of the interval.
   bool is_due() const { return !(every_ > 0) || Clock::now() + span(every_ / 20) >= due_; }
   double seconds_left() const { return std::chrono::duration<double>(due_ - Clock::now()).count(); }
-  /// Keeping the state took so many seconds.
+  /// Restarts the timer after a checkpoint that took so many seconds.
   void kept(double seconds) { due_ = Clock::now() + span(std::max(every_, least_between * seconds)); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double least_between = 9;  // times as long as it took
+  static constexpr double least_between = 9;  // times the duration of a checkpoint
   static Clock::duration span(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
   }

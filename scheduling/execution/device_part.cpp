@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-// Of a slice or view.
+// Bytes of the sums of a slice or view.
 std::size_t sum_bytes(const Step& step) {
   return 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
 }
@@ -39,7 +39,7 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
   const auto tasks = tasks_of(program_, step, views_of(step, program_.needs, scalars), plan_, device_);
   const auto moves = moves_of(program_, step, plan_, tasks);
   transfers_.begin_step(second_buffers(step, plan_), volumes_to_replace(program_, step, plan_));
-  const Task* ended = nullptr;  // its batch is to be passed on when it has been stored
+  const Task* ended = nullptr;  // its batch is passed on when it has been stored
   const auto store_results = [&] {
     transfers_.store_results();
     if (ended == nullptr) return;
@@ -67,7 +67,7 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
     if (loaded)
       load_inputs(tasks[n + 1], moves[n + 1]);
     else
-      store_results();  // others wait for it
+      store_results();  // other devices wait for them
   }
   if (step.reduced && !tasks.empty()) send_sums(step, tasks);
   slab_.wait();
@@ -95,12 +95,12 @@ void DevicePart::load_inputs(const Task& task, const TaskMoves& moves) {
   transfers_.load_inputs(moves.before);
 }
 
-// Whether the device below passes the task's batch on to this one.
+// True where the device below passes the task's batch on to this one.
 bool DevicePart::follows_another(const Step& step, const Task& task) const {
   return step.over == Domain::ray_sums && task.slab > 0 && plan_.slabs[task.slab - 1].device != device_;
 }
 
-// What a task of a step that reduces adds up: slices, views.
+// Slices or views that a task adds up.
 Range DevicePart::summed(const Step& step, const Task& task) const {
   return step.over == Domain::slices ? plan_.slabs[task.slab].interior : task.views;
 }
@@ -113,7 +113,7 @@ void DevicePart::keep_sums(const Step& step, const Task& task) {
                bytes * range.size()}});
 }
 
-// All tasks' at once, so that the host waits once.
+// Sends the sums of all tasks at once, so that the host waits once.
 void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
   const bool kept = tasks.size() > 1;
   const std::size_t bytes = sum_bytes(step);
@@ -129,7 +129,7 @@ void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
   }
 }
 
-// The only slab's, where it is resident.
+// Number of the device's only slab, where it is resident.
 std::size_t DevicePart::number() const {
   const auto& slabs = plan_.slabs;
   return unsigned_count(
@@ -157,7 +157,7 @@ void DevicePart::load(const std::string& name) {
   slab_.wait();
 }
 
-void DevicePart::deliver(const std::string& name, VolumeSink& sink) {
+void DevicePart::write_output(const std::string& name, VolumeSink& sink) {
   traffic_.down += slab_.download(name, slab_.interior(), sink);
   slab_.wait();
 }

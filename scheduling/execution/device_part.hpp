@@ -1,4 +1,4 @@
-// One device's part of a run of a program: its slabs, what it holds of the program's arrays, and the tasks of a step.
+// One device's part of a run: its slabs, its arrays, and the tasks of a step.
 #pragma once
 
 #include <map>
@@ -17,24 +17,23 @@ class DevicePart {
   DevicePart(const Program& program, const Plan& plan, int device, const Device& on, Transport& transport,
              BusTraffic& traffic);
 
-  /// Fixed arrays, and the kept arrays that reside here: from the transport.
+  /// Fills fixed arrays and loads the kept arrays that reside on the device.
   void start(const std::vector<std::string>& to_load);
-  /// The tasks of a step. `checked` is called before each.
+  /// Performs the tasks of a step. `checked` is called before each.
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
-  /// The same of a step that finds all its arrays here and sums nothing up: its kernels are enqueued.
+  /// Enqueues the kernels of a step without transfers and sums.
   void enqueue(const Step& step, const Scalars& scalars);
   void wait() { slab_.wait(); }
-  /// Slices of a volume that neighbours read in this step go to the transport; those that this device reads of theirs
-  /// come from there.
+  /// Stores the slices of a volume that neighbours read in this step, and loads those that this device reads.
   void offer_halo(const Step& step, const std::string& name);
   void fetch_halo(const Step& step, const std::string& name);
-  /// What resides here of a kept array goes to the transport, or comes from there.
+  /// Stores, or loads, the part of a kept array that resides here.
   void save(const std::string& name);
   void load(const std::string& name);
-  /// The plan has another array.
+  /// Allocates another array of the plan.
   void add(const ArrayNeed& need) { slab_.add(need, plan_, device_); }
-  /// The interior of the output goes to the sink.
-  void deliver(const std::string& name, VolumeSink& sink);
+  /// Writes the interior of the output to the sink.
+  void write_output(const std::string& name, VolumeSink& sink);
   bool holds(const std::string& name) const { return place_of(plan_, name) != Place::host; }
 
  private:

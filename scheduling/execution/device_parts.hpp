@@ -1,4 +1,4 @@
-// The parts of all devices of a plan, which work on one step at a time.
+// Parts of all devices of a plan, which perform one step at a time.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace halocline {
 
 class DeviceParts {
  public:
-  /// All that is given has to outlive it. Allocates what the plan says.
+  /// Allocates the arrays of the plan. Keeps all references.
   DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices, Transport& transport,
               BusTraffic& traffic, DeviceThreads& threads);
 
-  /// Of every device, on its thread.
+  /// Calls work() for each device on its thread.
   void each(const std::function<void(DevicePart&)>& work);
-  /// A step, where it is due: halos, tasks, sums. `checked` is called before each task.
+  /// Performs a step where it is due: halos, tasks, sums. `checked` is called before each task.
   void perform(const Step& step, Scalars& scalars, const std::function<void()>& checked);
 
  private:

@@ -1,5 +1,5 @@
-// Which of the devices that a user named take part in a job: GPUs and CPUs together take the kernels that all of them
-// can run, which may be slower than those of GPUs.
+// Selection among the devices that a user named: GPUs and CPUs together need kernels that all of them can run, which
+// may be slower than those of GPUs.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,6 @@ inline bool is_cpu(const Device& device) {
   return device.info().cpu();
 }
 
-/// Devices that are no CPUs.
 template <class AnyDevice>
 std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
   std::vector<AnyDevice> result;
@@ -33,18 +32,18 @@ std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
   return result;
 }
 
-/// What Plan::notes say where GPUs take `alone` seconds, which are as few as `together` with some CPUs but for 2 %; or
-/// where the CPUs cannot do the job. Nothing if the CPUs are worth having.
+/// Note for the plan where CPUs are left out: with them the job takes `together` instead of `alone` seconds, or is
+/// impossible. Nothing where they save at least 2 %.
 std::optional<std::string> note_on_selection(double alone, std::optional<double> together, std::size_t cpus);
 
-/// The devices that take part, and the plan by which they were chosen: nothing where there was no choice.
+/// The selected devices, and their plan; no plan where there was no choice.
 template <class AnyDevice>
 struct Selection {
   std::vector<AnyDevice> devices;
   std::optional<Plan> plan;
 };
 
-/// Compares forecasts: `plan(devices)` with the kernels that all of these can run. Devices: DeviceModel or Device.
+/// Compares forecasts of `plan(devices)`. Devices: DeviceModel or Device.
 template <class AnyDevice, class PlanOf>
 Selection<AnyDevice> select_devices(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
   const auto gpus = without_cpus(devices);
@@ -57,8 +56,8 @@ Selection<AnyDevice> select_devices(const std::vector<AnyDevice>& devices, PlanO
   }
   try {
     together = plan(devices);
-  } catch (const PlanError&) {   // it does not fit them
-  } catch (const InputError&) {  // nor can CPUs do it that way
+  } catch (const PlanError&) {   // does not fit
+  } catch (const InputError&) {  // CPUs have no such kernels
   }
   const auto note = note_on_selection(alone->seconds, together ? std::optional(together->seconds) : std::nullopt,
                                       devices.size() - gpus.size());
@@ -68,17 +67,16 @@ Selection<AnyDevice> select_devices(const std::vector<AnyDevice>& devices, PlanO
   return {gpus, alone};
 }
 
-/// The forecast for the devices that are selected.
 template <class AnyDevice, class PlanOf>
 Plan plan_on_selection(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
   const Selection<AnyDevice> selection = select_devices(devices, plan);
   return selection.plan ? *selection.plan : plan(selection.devices);
 }
 
-/// The selection that a plan was made for, if all of its devices are there.
+/// The selection of a plan, if all of its devices are present.
 std::optional<Selection<Device>> selected_before(const std::vector<Device>& devices, const std::optional<Plan>& plan);
 
-/// `run(devices, options)` of the devices that are selected, here or by RunOptions::planned; of the others when these
+/// Calls `run(devices, options)` for the selected devices, or those of RunOptions::planned; for the others when these
 /// fail.
 template <class PlanOf, class Run>
 auto run_on_selection(const std::vector<Device>& devices, const RunOptions& options, PlanOf&& plan, Run&& run) {
@@ -91,12 +89,12 @@ auto run_on_selection(const std::vector<Device>& devices, const RunOptions& opti
     if (chosen.planned) chosen.plan.notes = chosen.planned->options.notes;
     try {
       return run(selection.devices, chosen);
-    } catch (const PlanError& too_small) {  // the GPUs that are left cannot
+    } catch (const PlanError& too_small) {  // too small for the remaining GPUs
       const auto left = working_devices(working);
       if (left.size() == working.size()) throw;
       try {
         return run(left, options);
-      } catch (const InputError&) {  // nor can the CPUs
+      } catch (const InputError&) {  // CPUs have no such kernels
         throw too_small;
       }
     }
@@ -107,14 +105,14 @@ auto run_on_selection(const std::vector<Device>& devices, const RunOptions& opti
 using ProgramForModels = std::function<Program(const std::vector<DeviceModel>&)>;
 using ProgramForDevices = std::function<Program(const std::vector<Device>&)>;
 
-/// The forecast of a program for the devices that are selected.
+/// The plan of a program for the selected devices.
 Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<DeviceModel>& devices,
                        const PlanOptions& options);
 
-/// run_program() on the devices that are selected; on the others when these fail.
+/// Calls run_program() for the selected devices; for the others when these fail. The result goes to `output`, or to
+/// RunResult::output on `grid`.
 RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, VolumeSink& output,
                            const std::vector<Device>& devices, const RunOptions& options);
-/// The same to RunResult::output on `grid`.
 RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, const Grid& grid,
                            const std::vector<Device>& devices, const RunOptions& options);
 

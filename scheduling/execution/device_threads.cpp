@@ -16,7 +16,7 @@
 namespace halocline {
 namespace {
 
-// Sleeping threads take 50 microseconds to wake: first they look for a while, and let others run.
+// Polls for a while before a thread sleeps, because waking takes 50 microseconds.
 template <class Condition>
 bool seen_soon(const Condition& condition) {
   constexpr std::chrono::microseconds a_while{200};
@@ -36,7 +36,7 @@ std::exception_ptr error_of(const std::function<void(int)>& work, int device) {
   }
 }
 
-// Of a command that waited for one that failed, perhaps in another thread.
+// True for the error of a command that waited for one that failed, perhaps in another thread.
 bool follows_from_another(const std::exception_ptr& error) {
   constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
   try {
@@ -74,7 +74,7 @@ class DeviceThreads::Worker {
 
  private:
   void notify() {
-    { const std::lock_guard lock(mutex_); }  // whoever looked before sleeps by now
+    { const std::lock_guard lock(mutex_); }  // other threads have seen the change or sleep
     changed_.notify_all();
   }
   void serve() {
@@ -97,7 +97,7 @@ class DeviceThreads::Worker {
   const int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Cancellation* cancellation_ = nullptr;  // of whoever calls start(); written before work_
+  Cancellation* cancellation_ = nullptr;  // of the caller of start(); written before work_
   std::atomic<const std::function<void(int)>*> work_{nullptr};
   std::atomic<bool> over_{false};
   std::exception_ptr error_;

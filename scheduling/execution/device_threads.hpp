@@ -1,4 +1,4 @@
-// A thread for every device, kept from one pass to the next: iterations of a millisecond would feel it begin.
+// A thread for each device, kept from one pass to the next, because passes can be as short as a millisecond.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ class DeviceThreads {
   DeviceThreads();
   ~DeviceThreads();
 
-  /// Calls work(device index) for every device that has a slab, each on its thread (the calling one if it is the only
-  /// one or the last). The first exception, by device, that is no consequence of
-  /// another device's is thrown again here when all have ended. One call at a time.
+  /// Calls work(device index) for every device that has a slab, each on its thread (the last on the calling one). When
+  /// all have ended, throws the first exception, by device, that is no consequence of another device's. One call at a
+  /// time.
   void each(const Plan& plan, const std::function<void(int)>& work);
 
  private:

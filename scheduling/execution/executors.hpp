@@ -1,5 +1,5 @@
-// One function for each form of a program (Form), which run_program() calls: it carries out a plan, and plans again
-// where memory runs out or a device fails.
+// Executors: a function for each ProgramForm, called by run_program(). Each carries out a plan, and plans again where
+// memory runs out or a device fails.
 #pragma once
 
 #include "scheduling/execution/program_run.hpp"
@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// A program to run, and where its data come from and go. The executors keep references.
+/// A program with its inputs, output and options. The executors keep references.
 struct RunRequest {
   const Program& program;
   const ProgramInputs& inputs;
@@ -17,16 +17,16 @@ struct RunRequest {
 
 /// Iterations of a stencil over resident or streamed slabs. RunOptions: all but output_store.
 RunResult run_stencil(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
-/// Slices arrive at the output while the work continues; those that have arrived are not computed again when a device
-/// fails or memory runs out: RunResult then reports the rest. RunOptions: plan, progress, output_store.
+/// Slices are written to the output during the work; those that have arrived are not computed again when a device fails
+/// or memory runs out: RunResult then reports the rest. RunOptions: plan, progress, output_store.
 RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
-/// Devices share the views; each takes its batches over all slabs in order of slices. RunOptions: plan, progress.
+/// Devices share the views; each computes its batches over all slabs in order of slices. RunOptions: plan, progress.
 RunResult run_ray_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
-/// RunOptions: plan, progress, time_limit, keep_partial, checkpoint_store, keep_every.
+/// Steps task by task. RunOptions: plan, progress, time_limit, keep_partial, checkpoint_store, keep_every.
 RunResult run_steps(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
 
-/// Attempts that plan the whole program again with the same options, and add what `run` moves over the bus by way of
-/// sources and sinks that reside on devices.
+/// Attempts that plan the whole program again with the same options. Bytes that sources and sinks on devices move over
+/// the bus are added to those of `run`.
 Attempts attempts_of(const RunRequest& request, const Plan& plan,
                      std::function<RunResult(const Plan&, const std::vector<Device>&)> run);
 

@@ -1,4 +1,4 @@
-// Work on several devices goes on when one of them fails.
+// Failover: work on several devices continues when one of them fails.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,16 @@
 
 namespace halocline {
 
-/// Those of the devices that have not failed yet; all, if all have.
+/// Devices that have not failed; all, if all have.
 std::vector<Device> working_devices(const std::vector<Device>& devices);
 
-/// Excludes the device that the error names, with a warning, if another is left; whether it did. done: what the others
-/// need not do again; empty: they do all of it.
+/// Excludes the device that the error names, with a warning, and returns true if another is left. done: the part of the
+/// work that is kept; empty: none.
 bool exclude_failed(const std::vector<Device>& devices, const DeviceError& error, const std::string& done = {});
 
-/// work(devices that have not failed). When one of them fails (is lost, does not compile a kernel, stays without memory
-/// however little is asked for), a warning names it and the work begins again with the others: what comes out does not
-/// depend on the devices of a kind. The error of the last one is thrown. done: of work that goes on where it was, what
-/// is done.
+/// Calls work(working devices). When a device fails (is lost, does not compile a kernel, lacks memory for the smallest
+/// slabs), warns and calls it again with the others: results do not depend on the devices of a kind. Throws the error
+/// of the last one. done: the part of the work that is kept.
 template <class Work>
 auto with_failover(const std::vector<Device>& devices, Work&& work, const std::function<std::string()>& done = {}) {
   for (;;) {

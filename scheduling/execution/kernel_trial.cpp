@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-// As many iterations as the loop takes together, and the reduction without which the next ones cannot begin.
+// Trial of as many iterations as the loop takes together, and of the reduction between iterations.
 KernelTrial stencil_trial(const Program& program) {
   KernelTrial trial;
   const int together = std::min(program.needs.together, std::max(1, program.needs.iterations));
@@ -28,7 +28,7 @@ KernelTrial stencil_trial(const Program& program) {
   return trial;
 }
 
-// The views of a batch. Filtering them has a cost of its own (KernelCost::pixel_bytes).
+// Trial of a batch of views, without the filter, which has a cost of its own (KernelCost::pixel_bytes).
 KernelTrial sums_trial(const Program& program) {
   const Step& step = program.first.front();
   KernelTrial trial;

@@ -1,4 +1,4 @@
-// Measuring a program's own kernels before it is planned.
+// Measurement of a program's own kernels before it is planned.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace halocline {
 
-/// A launch of the program's kernels that can be repeated. Nothing for programs of any steps.
+/// A repeatable launch of the program's kernels. Nothing for ProgramForm::steps.
 std::optional<KernelTrial> trial_of(const Program& program);
 
 }  // namespace halocline

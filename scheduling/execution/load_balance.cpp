@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-// Of a device that was split, with equal shares: what differs between them does not last.
+// True for equal parts of a split device, whose speeds differ only for a short time.
 bool equal_parts(const Plan& plan) {
   const auto device_of = [&](const SlabPlan& slab) -> const DeviceModel& { return plan.device_of(slab); };
   const auto& first = device_of(plan.slabs.front());

@@ -1,4 +1,4 @@
-// Borders of slabs that follow what the devices are seen to do.
+// Load balance: borders of slabs by the measured speeds of devices.
 #pragma once
 
 #include <map>
@@ -11,19 +11,19 @@ namespace halocline {
 
 class LoadBalance {
  public:
-  /// A device worked for so many seconds in a pass. By the threads of all devices.
+  /// Adds the seconds that a device worked in a pass. Called by the threads of all devices.
   void add(int device, double seconds);
-  /// Whether rebalanced_plan() looks at the times after the next pass.
+  /// True if rebalanced_plan() needs the times of the next pass.
   bool looks_after_next_pass() const { return seen_passes_ + 1 >= passes_to_see_; }
-  /// After a pass of `count` iterations, `left` before the end: the slabs by what the devices were seen to do, where
-  /// that saves more time than it takes to move the state. Not after every pass: times vary, and borders are not to
-  /// follow them. settled: whether the times of all passes so far are known.
+  /// Returns slabs with better borders after a pass of `count` iterations, `left` before the end, if they save more
+  /// time than it takes to move the state. Not after every pass, because times vary. settled: the times of all passes
+  /// so far are known.
   std::optional<Plan> rebalanced_plan(const Plan& plan, int count, int left, bool settled);
 
  private:
   std::mutex mutex_;
-  std::map<int, double> busy_;                          // seconds of every device in the last passes,
-  int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // their iterations and how many there were and are to be
+  std::map<int, double> busy_;                          // seconds of each device in the last passes
+  int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // iterations, passes, passes until the next look
 };
 
 }  // namespace halocline

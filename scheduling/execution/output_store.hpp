@@ -1,4 +1,4 @@
-// What a back-projection has delivered, kept where it outlives the run.
+// Storage for the finished slices of a back-projection.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace halocline {
 class OutputStore {
  public:
   virtual ~OutputStore() = default;
-  /// Once, before the work: writes to `output` what an earlier run of the same job has kept, each voxel once and whole
-  /// slices only; which voxels these are. They are neither computed nor kept again.
+  /// Writes the voxels that an earlier run of the same job has stored to `output`, each once and in whole slices, and
+  /// returns their numbers. Called once, before the work; these voxels are neither computed nor stored again.
   virtual RangeSet give_back(VolumeSink& output) = 0;
-  /// Voxels [first, first + count) as the method made them, which are final. By several threads at a time.
+  /// Stores final voxels [first, first + count). Called by several threads at a time.
   virtual void keep(std::size_t first, std::size_t count, const float* values) = 0;
 };
 

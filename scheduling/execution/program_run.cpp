@@ -84,7 +84,7 @@ Attempts attempts_of(const RunRequest& request, const Plan& plan,
 
 namespace {
 
-// The plan that was made before if it is one of this program and these devices, else another.
+// RunOptions::planned if it fits the program and the devices, else another plan.
 Plan plan_of_run(const Program& program, const std::vector<Device>& devices, const RunOptions& options) {
   const auto trial = trial_of(program);
   const bool learned = trial && learn_kernel_rate(program.needs, devices, *trial);
@@ -92,7 +92,7 @@ Plan plan_of_run(const Program& program, const std::vector<Device>& devices, con
   if (before && !learned && is_for(*before, devices) && is_plan_of(*before, program.needs) &&
       !(before->streamed && can_end_early(options))) {
     Plan plan = *before;
-    plan.options.reserved.clear();  // has been booked since
+    plan.options.reserved.clear();  // is booked by now
     return plan;
   }
   PlanOptions how = options.plan;

@@ -1,4 +1,4 @@
-// How a long job tells where it is. Calls come from one thread at a time.
+// Progress of a long job. Calls come from one thread at a time.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ struct ProgressState {
   std::string stage;
   double done = 0, total = 0;
   std::string note;
-  double work = 0;          // that is done, in `unit`, for the rate; 0: not told
+  double work = 0;          // work done, in `unit`; 0: unknown
   std::string unit{};       // "voxel-iterations"
   double up = 0, down = 0;  // bytes over the bus so far, where slabs are streamed
 };

@@ -9,17 +9,15 @@
 
 namespace halocline {
 
-/// The prediction for the iterations that were done: a method may stop before its last one.
+/// The plan with predictions for the iterations that were done: a method may stop early.
 Plan plan_of_completed_work(const RunResult& result);
 
-/// Which way the rates were wrong by which a run of `seconds` seconds was predicted to take `predicted`: "too low" if
-/// it took less than 0.6 of that, "too high" if more than twice that. Empty: neither, or less than 0.2 s, which is too
-/// short to judge.
+/// "too low" if a run took less than 0.6 of its predicted time, "too high" if more than twice that; else, or for runs
+/// below 0.2 s, empty.
 std::string rate_deviation(double predicted, double seconds);
 
-/// Rates that were measured while something else kept the devices busy would spoil all later plans, and exclude
-/// devices: where the run's time says so, those of `devices`, all of which the planner had to choose from, are
-/// forgotten (forget_rates()).
+/// Discards the rates of all `devices` (forget_rates()) if the run's time contradicts them: rates that were measured on
+/// busy devices would spoil all later plans.
 void validate_rates(const RunResult& result, const std::vector<Device>& devices);
 
 }  // namespace halocline

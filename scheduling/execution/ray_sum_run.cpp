@@ -1,4 +1,4 @@
-// Slabs into batches of views, which devices share (ProgramForm::ray_sums).
+// Executor of ProgramForm::ray_sums: slabs into batches of views, which devices share.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-// Views of each device, by its share, in steps; contiguous, so that each stays in order.
+// Contiguous views of each device, by its share, in steps.
 std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std::vector<double>& shares) {
   double before = 0;
   std::vector<Range> result;
@@ -30,7 +30,7 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
   return result;
 }
 
-// What all devices share: progress, and where the projections go.
+// State that all devices share: progress, and the output.
 class RaySums {
  public:
   RaySums(const RunRequest& request, ResumableOutput& output)
@@ -46,13 +46,13 @@ class RaySums {
         views_(program_.needs.views().count()),
         view_(program_.needs.stack[0] * program_.needs.stack[1]) {}
 
-  /// One device: its views, each batch over all slabs in order of slices. Returns the bytes that crossed the bus.
+  /// Computes a device's views, each batch over all slabs in order of slices. Returns the bytes over the bus.
   double run_on(const Device& device, const Plan& plan, Range share) {
     DeviceSlab slab(device, plan, 0);
     for (const auto& fill : program_.start) fill(slab);
     std::size_t bytes = 0;
     bool loaded = false;
-    Range before{};  // the batch that is still on the device
+    Range before{};  // the batch that is not stored yet
     for (std::int64_t first = share.begin; first < share.end; first += plan.batch) {
       const Range batch{first, std::min(share.end, first + plan.batch)};
       slab.swap(projections_, before_);
@@ -68,19 +68,19 @@ class RaySums {
         step_.work(slab, {slab.interior(), batch}, program_.scalars);
         slab.mark_step();
       }
-      // The kernels of this batch run while the one before is brought back.
-      bytes += bring(slab, before_, before);
+      // The batch before is stored while the kernels of this one run.
+      bytes += store_batch(slab, before_, before);
       before = batch;
     }
-    bytes += bring(slab, projections_, before);
+    bytes += store_batch(slab, projections_, before);
     slab.wait();
-    if (output_.data() != nullptr) tell_of(share);
+    if (output_.data() != nullptr) report_views(share);
     return static_cast<double>(bytes);
   }
 
  private:
-  // Views that lie in the sink's own memory.
-  void tell_of(Range views) {
+  // Reports views in the sink's own memory.
+  void report_views(Range views) {
     for (std::int64_t n = views.begin; n < views.end;) {
       const Range run = consecutive_views(step_.order, {n, views.end});
       const std::size_t first = view_ * static_cast<std::size_t>(run.begin);
@@ -89,8 +89,8 @@ class RaySums {
     }
   }
 
-  // Returns the bytes that cross the bus.
-  std::size_t bring(DeviceSlab& slab, const std::string& array, Range batch) {
+  // Stores a batch, and returns the bytes over the bus.
+  std::size_t store_batch(DeviceSlab& slab, const std::string& array, Range batch) {
     std::size_t crossed = 0;
     if (batch.empty()) return crossed;
     for (std::int64_t n = batch.begin; n < batch.end;) {
@@ -147,7 +147,7 @@ RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>&
 }  // namespace
 
 RunResult run_ray_sums(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
-  ResumableOutput resumable(request.output, nullptr);  // planned again, devices compute views that are written already
+  ResumableOutput resumable(request.output, nullptr);  // after another plan, views are computed again
   RunResult result =
       run_replanning(plan, devices, attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
                        RaySums sums(request, resumable);

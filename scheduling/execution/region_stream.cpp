@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
+std::string second_of(const std::string& name) {
+  return name_in_role(ArrayRole::second_buffer, name);
+}
+
 }  // namespace
 
 RegionStream::RegionStream(StencilJob& job, int device, StateMemory state)
@@ -57,21 +61,21 @@ void RegionStream::run(const Pass& pass) {
   }
   for (auto& load : loads(pass, 0, true)) load.work();
   for (std::size_t region = 0; region < regions_.size(); ++region) {
-    enter(pass, region);
+    begin_region(pass, region);
     overlap_with(pass, region);
     compute(pass, region);
-    if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
+    if (region > 0) give_back_memory(pass, {block_.begin, work_[region - 1].window.end});
   }
   for (auto& store : stores(pass, regions_.size() - 1, stored(pass), false)) store.work();
   send_sums(pass);
-  leave(pass, block_);
-  handed_over_ = hands_over(pass);
+  give_back_memory(pass, block_);
+  output_written_ = writes_output(pass);
 }
 
-// Waits for all that was enqueued.
+// Sends the sums of the pass, after waiting for all commands.
 void RegionStream::send_sums(const Pass& pass) {
   const std::size_t slice = slab_.slice_bytes(job_.sums_name), bytes = slice * block_.size();
-  std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // where they go, and what they are
+  std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // destinations and sums
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
     const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + unsigned_count(block_.begin));
@@ -83,9 +87,9 @@ void RegionStream::send_sums(const Pass& pass) {
   for (const auto& [begin, sums] : all) job_.transport.put(sums_array, begin, sums.size(), sums.data());
 }
 
-// What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
-// writes its part later than it was told to.
-void RegionStream::leave(const Pass& pass, Range slices) const {
+// Gives back host memory of all slices so far, which are not used again in this
+// pass. Each call includes those of earlier ones, because CPUs write late.
+void RegionStream::give_back_memory(const Pass& pass, Range slices) const {
   slices = common(slices, block_);
   const auto done_with = [&](const std::string& name, const void* volume) {
     if (volume == nullptr || slices.empty()) return;
@@ -93,31 +97,22 @@ void RegionStream::leave(const Pass& pass, Range slices) const {
     give_back(static_cast<const std::byte*>(volume) + slice * unsigned_count(slices.begin), slice * slices.size());
   };
   for (const auto& name : inputs_) done_with(name, job_.input(name).data());
-  if (hands_over(pass)) done_with(job_.output_name, pass.output->data());
-  const auto kept = hands_over(pass) ? std::vector<std::string>{} : stored(pass);
+  if (writes_output(pass)) done_with(job_.output_name, pass.output->data());
+  const auto kept = writes_output(pass) ? std::vector<std::string>{} : stored(pass);
   for (const auto& name : pass.steps.starts ? kept : job_.states) done_with(name, state_(name));
 }
 
 SlabPlan RegionStream::plan_of(std::size_t region) const {
-  return {.device = device_, .interior = regions_[region], .extended = work_[region].window, .rows = {}, .bytes = 0};
+  return {device_, regions_[region], work_[region].window, {}, 0};
 }
 
-// Transfers of another region than the one that is computed: its arrays begin at another slice.
-void RegionStream::at(std::size_t region, const std::function<void()>& work) {
-  const SlabPlan now{
-      .device = device_, .interior = slab_.interior(), .extended = slab_.extended(), .rows = {}, .bytes = 0};
-  slab_.move_to(plan_of(region));
-  work();
-  slab_.move_to(now);
-}
-
-// The region's arrays take their places.
-void RegionStream::enter(const Pass& pass, std::size_t region) {
+// Makes the region's arrays current.
+void RegionStream::begin_region(const Pass& pass, std::size_t region) {
   if (region > 0)
     for (auto& store : stores(pass, region - 1, moving(stored(pass), false), false)) store.work();
   for (auto& load : loads(pass, region, false)) load.work();
   for (const auto* names : {&inputs_, &job_.states})
-    for (const auto& name : moving(*names, true)) slab_.swap(name, name_in_role(ArrayRole::second_buffer, name));
+    for (const auto& name : moving(*names, true)) slab_.swap(name, second_of(name));
   slab_.move_to(plan_of(region));
   if (region > 0) copy_inputs_below(region);
   if (pass.steps.starts) start(region);
@@ -128,8 +123,7 @@ void RegionStream::copy_inputs_below(std::size_t region) {
   std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : moving(inputs_, true)) {
     const std::size_t slice = slab_.slice_bytes(name);
-    copies.push_back({name_in_role(ArrayRole::second_buffer, name),
-                      slice * unsigned_count(below.begin - work_[region - 1].window.begin), name, 0,
+    copies.push_back({second_of(name), slice * unsigned_count(below.begin - work_[region - 1].window.begin), name, 0,
                       slice * below.size()});
   }
   slab_.copy(copies);
@@ -153,12 +147,13 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (steps.reduce[level]) reduce(level, pass.first + done, levels[level].reduced);
     if (level + 1 == levels.size()) break;
     const int now = steps.iterations[level];
-    if (!job_.stop.go(done, now)) break;
+    if (!job_.stop.may_begin(done, now)) break;
     if (!levels[level + 1].made.empty())
       job_.loop.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
-    // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
-    // longer than the device: most are seen to while it has that much to do.
+    // About half an iteration of all regions ahead, because steps of thin ones
+    // are short. Most transfers are issued while the device has that much to
+    // do.
     slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8), [&] { return move_one(); });
     job_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
     move_due(level + 1, steps.iterations.size());
@@ -168,7 +163,7 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
   }
 }
 
-// Between the window and the seam arrays: every level's slices of the borders have a place of their own there.
+// Copies a level's slices between the window and its place in the seam arrays.
 void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   if (slices.empty()) return;
   std::vector<DeviceSlab::Copy> copies;
@@ -196,53 +191,58 @@ void RegionStream::reduce(std::size_t level, int done, Range slices) {
 std::vector<std::string> RegionStream::moving(const std::vector<std::string>& names, bool into_second) const {
   std::vector<std::string> result;
   std::copy_if(names.begin(), names.end(), std::back_inserter(result),
-               [&](const std::string& name) { return is_double_buffered(name) == into_second; });
+               [&](const std::string& name) { return slab_.has(second_of(name)) == into_second; });
   return result;
 }
 
-// What is kept of a pass. Known once its first region has been worked on.
+// Arrays that are stored in a pass. Known after its first region.
 std::vector<std::string> RegionStream::stored(const Pass& pass) const {
   if (pass.last && ended_at_ + 1 == pass.steps.levels()) return {job_.output_name};
   return job_.states;
 }
 
-// A state that goes through memory which the device shares or writes by itself is handed over afterwards: nobody would
-// know when a piece of it has arrived.
-bool RegionStream::hands_over(const Pass& pass) const {
+// True where the result is written to the output during the last pass: not
+// through memory that the device shares, whose pieces arrive unnoticed.
+bool RegionStream::writes_output(const Pass& pass) const {
   return pass.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() &&
          (pass.output->on_devices() || !slab_.direct(piece_bytes));
 }
 
-std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) const {
-  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(1, piece_bytes / slab_.slice_bytes(name)));
-  std::vector<Range> result;
+// Adds a transfer for each piece of a region's slices in `array`. During the
+// transfer the arrays are those of the region.
+void RegionStream::add_transfers(std::deque<Task>& tasks, std::size_t region, const std::string& array, Range slices,
+                                 const std::function<void(Range piece)>& transfer) {
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(1, piece_bytes / slab_.slice_bytes(array)));
   for (auto begin = slices.begin; begin < slices.end; begin += step)
-    result.push_back({begin, std::min(slices.end, begin + step)});
-  return result;
+    tasks.push_back({array, [this, region, transfer, piece = Range{begin, std::min(slices.end, begin + step)}] {
+                       const SlabPlan now = slab_.current();
+                       slab_.move_to(plan_of(region));
+                       transfer(piece);
+                       slab_.move_to(now);
+                     }});
 }
 
-// Inputs, and after the first pass the state, of a region: in the order in which stores() frees the arrays.
+// Loads of a region's inputs, and of its state after the first pass, in the
+// order in which stores() frees the arrays.
 std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t region, bool into_second) {
   std::deque<Task> tasks;
-  const auto into = [&](const std::string& name) {
-    return into_second ? name_in_role(ArrayRole::second_buffer, name) : name;
-  };
-  const Range fresh = work_[region].levels.front().made;
-  for (const auto& name : moving(inputs_, into_second))
-    for (const Range piece : pieces(name, into_second && region > 0 ? fresh : work_[region].window))
-      tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
-                         at(region, [&] { job_.traffic.up += slab_.upload(target, piece, job_.input(name)); });
-                       }});
+  const Range fresh = work_[region].levels.front().made,
+              inputs = into_second && region > 0 ? fresh : work_[region].window;
+  for (const auto& name : moving(inputs_, into_second)) {
+    const std::string into = into_second ? second_of(name) : name;
+    add_transfers(tasks, region, into, inputs,
+                  [this, name, into](Range piece) { job_.traffic.up += slab_.upload(into, piece, job_.input(name)); });
+  }
   if (pass.steps.starts) return tasks;
-  for (const auto& name : moving(job_.states, into_second))
-    for (const Range piece : pieces(name, fresh))
-      tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
-                         at(region, [&] { upload_state(name, target, piece); });
-                       }});
+  for (const auto& name : moving(job_.states, into_second)) {
+    const std::string into = into_second ? second_of(name) : name;
+    add_transfers(tasks, region, into, fresh, [this, name, into](Range piece) { upload_state(name, into, piece); });
+  }
   return tasks;
 }
 
-// The device's own part lies in the whole volume, its neighbours' as it was before the pass.
+// Uploads the device's own part from the whole volume, and its neighbours' from
+// the copy made before the pass.
 void RegionStream::upload_state(const std::string& name, const std::string& into, Range slices) {
   const auto& [low, high] = halos_.at(name);
   const auto from = [&](Range part, const std::byte* host, std::int64_t host_begin) {
@@ -259,24 +259,21 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
 std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_t region,
                                                     const std::vector<std::string>& names, bool from_second) {
   std::deque<Task> tasks;
-  VolumeSink* const output = hands_over(pass) ? pass.output : nullptr;
+  VolumeSink* const output = writes_output(pass) ? pass.output : nullptr;
   const Range result = common(work_[region].levels[ended_at_].made, block_);
   for (const auto& name : names) {
-    const std::string source = from_second ? name_in_role(ArrayRole::second_buffer, name) : name;
-    for (const Range piece : pieces(name, result))
-      tasks.push_back({source, [this, region, name, piece, source, output] {
-                         at(region, [&] {
-                           job_.traffic.down += output != nullptr
-                                                    ? slab_.download_later(source, piece, *output)
-                                                    : slab_.download_later(source, piece, state_(name), 0);
-                         });
-                       }});
+    const std::string from = from_second ? second_of(name) : name;
+    add_transfers(tasks, region, from, result, [this, name, from, output](Range piece) {
+      job_.traffic.down += output != nullptr ? slab_.download_later(from, piece, *output)
+                                             : slab_.download_later(from, piece, state_(name), 0);
+    });
   }
   return tasks;
 }
 
-// What is moved while the kernels of `region` run: down from the region before and up for the next one, in turn. An
-// array is filled again when all of it is on its way down.
+// Interleaves transfers with the kernels of `region`: stores of the region
+// before and loads of the next one. An array is loaded when all of it has been
+// stored.
 void RegionStream::overlap_with(const Pass& pass, std::size_t region) {
   std::deque<Task> down, up;
   if (region > 0) down = stores(pass, region - 1, moving(stored(pass), true), true);
@@ -294,7 +291,7 @@ void RegionStream::overlap_with(const Pass& pass, std::size_t region) {
   tasks_in_all_ = tasks_.size();
 }
 
-// Three quarters are spread over the steps.
+// Spreads three quarters of the transfers over the steps.
 void RegionStream::move_due(std::size_t step, std::size_t steps) {
   const std::size_t due = (3 * tasks_in_all_ * step + 4 * steps - 1) / (4 * steps);
   while (tasks_in_all_ - tasks_.size() < due && move_one()) {

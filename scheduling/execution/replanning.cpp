@@ -30,8 +30,8 @@ Range consecutive_views(const std::vector<int>& order, Range places) {
 
 namespace {
 
-// Three quarters of the memory for the device that ran out of it, or for all if it is not known which did. False if
-// their slabs cannot well be split further.
+// Gives the device that ran out of memory three quarters of it, or all devices if it is not known which did. False if
+// their slabs cannot be split much further.
 bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const std::string& device) {
   bool smaller = false;
   for (std::size_t n = 0; n < available.size(); ++n) {
@@ -58,7 +58,7 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
   bool begun = false;
   const auto attempt = [&](const std::vector<Device>& devices) {
     auto available = device_models(devices);
-    // Some drivers report faults of kernels as a lack of resources, so trying has an end.
+    // A limit of tries, because some drivers report faults of kernels as a lack of resources.
     int tries = most_tries * static_cast<int>(devices.size());
     std::exception_ptr out_of_memory;
     const auto next_plan = [&] {
@@ -66,7 +66,7 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
       try {
         return attempts.plan_again(available);
       } catch (const PlanError&) {
-        if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are no longer the user's
+        if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are not the user's
         throw;
       }
     };

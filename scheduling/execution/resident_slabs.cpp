@@ -11,9 +11,8 @@
 namespace halocline {
 namespace {
 
-// Passes after which the host waits until the devices have nothing to do, and looks at what each of them did: that
-// takes a tenth of a millisecond, and otherwise the next pass is there when one ends. Or sooner, where slabs may get
-// other borders by it.
+// Passes between two times at which the host waits for idle devices and reads their busy times, which costs a tenth of
+// a millisecond. Shorter where slabs may get other borders.
 constexpr int passes_to_settle = 8;
 
 }  // namespace
@@ -31,7 +30,7 @@ void ResidentSlabs::prepare() {
   });
   if (job_.plan.slabs.size() > 1)
     exchange_ = std::make_unique<HaloExchange>(job_.plan, job_.devices, job_.states, job_.traffic);
-  halos_are_there_ = true;  // slabs begin with them
+  halos_valid_ = true;  // loaded with the slabs
 }
 
 void ResidentSlabs::load_inputs(DeviceSlab& slab) {
@@ -43,14 +42,14 @@ void ResidentSlabs::load_inputs(DeviceSlab& slab) {
 
 void ResidentSlabs::start(DeviceSlab& slab) {
   job_.loop.start(slab);
-  if (job_.kept) return load_kept(slab);
+  if (job_.kept) return restore_state(slab);
   for (const auto& [name, volume] : job_.options.initial) {
     job_.traffic.up += slab.upload(name, slab.extended(), volume->voxels.data(), 0);
   }
 }
 
-// All that a slab holds of the state that was kept.
-void ResidentSlabs::load_kept(DeviceSlab& slab) {
+// Loads a slab's part of a restored state.
+void ResidentSlabs::restore_state(DeviceSlab& slab) {
   for (const auto& array : job_.kept->arrays) {
     const std::size_t slice = slab.slice_bytes(array.name), begin = slice * unsigned_count(slab.extended().begin),
                       bytes = slice * slab.extended().size();
@@ -61,27 +60,27 @@ void ResidentSlabs::load_kept(DeviceSlab& slab) {
   }
 }
 
-// The halos of the next pass, or of a reduction, travel while the last step of this one is computed.
+// Halos of the next pass, or of a reduction, move while the last step of this one is computed.
 void ResidentSlabs::pass(int first, int count, const std::vector<int>& due, bool) {
   const bool reduce = !due.empty();
   if (reduce) job_.hold_sums(1);
   job_.stop.begin(count);
   if (slabs_.empty()) {
     prepare();
-  } else if (!halos_are_there_) {
+  } else if (!halos_valid_) {
     begin_exchange(first);
     job_.threads.each(job_.plan, [&](int device) { receive(device, *slabs_.at(device), slabs_.at(device)->last()); });
-    halos_are_there_ = true;
+    halos_valid_ = true;
   }
   if (count > 0) begin_exchange(first + count);
   settled_ = !exchange_ || first <= job_.begun_at || job_.balance.looks_after_next_pass() ||
              ++passes_unsettled_ == passes_to_settle;
   if (settled_) passes_unsettled_ = 0;
   job_.threads.each(job_.plan, [&](int device) { work(device, first, count, reduce); });
-  if (exchange_ && count > 0) halos_are_there_ = job_.stop.count() == count;
+  if (exchange_ && count > 0) halos_valid_ = job_.stop.count() == count;
 }
 
-// Of the state after `done` iterations.
+// Begins the exchange of halos of the state after `done` iterations.
 void ResidentSlabs::begin_exchange(int done) {
   if (!exchange_) return;
   const auto& need = job_.requirements;
@@ -100,7 +99,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
       return slab.wait();
     }
   } catch (...) {
-    if (exchange_) exchange_->withdraw(device);  // or others would wait for ever
+    if (exchange_) exchange_->withdraw(device);  // otherwise others would wait for it
     throw;
   }
   if (!job_.options.keep_partial) check_interrupt();
@@ -110,7 +109,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
   }
   if (!settled_ || !(reduce || exchange_)) return;
   slab.wait();
-  busy(device, first, slab.take_busy_seconds());
+  record_busy(device, first, slab.take_busy_seconds());
 }
 
 void ResidentSlabs::send_sums(DeviceSlab& slab) {
@@ -119,16 +118,16 @@ void ResidentSlabs::send_sums(DeviceSlab& slab) {
   std::vector<std::byte> sums(slice * slices.size());
   slab.download(job_.sums_name, slices, sums.data(), slices.begin);
   slab.last().wait();
-  slab.check();  // the sums would be there if what they are of had failed, too
+  slab.check();  // sums arrive even if the commands before failed
   job_.transport.put(sums_array, slice * unsigned_count(slices.begin), sums.size(), sums.data());
 }
 
-// The first pass that iterates compiles kernels and tells nothing.
-void ResidentSlabs::busy(int device, int first, double seconds) {
+// Records the device's busy time, except in the first pass, which compiles kernels.
+void ResidentSlabs::record_busy(int device, int first, double seconds) {
   if (first > 0 && job_.plan.slabs.size() > 1) job_.balance.add(device, seconds);
 }
 
-// The end of what other devices need of it.
+// Computes a pass, and returns the event after which other devices can read this one's halos.
 Event ResidentSlabs::iterate(DeviceSlab& slab, int device, int first, int count) {
   const auto& need = job_.requirements;
   const auto limit = need.slices().count();
@@ -136,8 +135,8 @@ Event ResidentSlabs::iterate(DeviceSlab& slab, int device, int first, int count)
   int now = 0;
   for (int n = 0; n < count; n += now) {
     now = std::min(job_.loop.together(), count - n);
-    if (!job_.stop.go(n, now)) break;
-    const std::int64_t later = count - now - n;  // iterations of this pass that need more than the interior
+    if (!job_.stop.may_begin(n, now)) break;
+    const std::int64_t later = count - now - n;  // iterations of this pass that need halos
     if (later > 0 || !exchange_ || !job_.loop.takes_parts(slab)) {
       job_.loop.iterate_together(slab, first + n, now,
                                  slab.interior().grown(later * need.halo_low, later * need.halo_high, limit));
@@ -153,7 +152,7 @@ Event ResidentSlabs::iterate(DeviceSlab& slab, int device, int first, int count)
   return made;
 }
 
-// What others need of the slab is there after `made`; it gets what it needs of them.
+// Offers the slab's slices to others after `made`, and fetches its halos.
 bool ResidentSlabs::receive(int device, DeviceSlab& slab, const Event& made) {
   exchange_->offer(device, slab, made);
   return exchange_->fetch(device, slab, made);
@@ -182,7 +181,7 @@ Volume ResidentSlabs::current_output() {
   return output;
 }
 
-// The state goes through the host, if it has room.
+// Moves the state through host memory, if there is room.
 void ResidentSlabs::move_to(const Plan& better) {
   std::map<std::string, UninitialisedVector<std::byte>> states;
   const auto whole = [&](const std::string& name) { return job_.slice_bytes(name) * job_.requirements.size[2]; };
@@ -191,7 +190,7 @@ void ResidentSlabs::move_to(const Plan& better) {
   if (bytes > (job_.options.host_memory > 0 ? job_.options.host_memory : host_memory_bytes())) return;
   try {
     for (const auto& name : job_.states) states[name].resize(whole(name));
-  } catch (const InputError&) {  // no room in the scratch folder: the borders stay as they are
+  } catch (const InputError&) {  // no room in the scratch folder
     return;
   }
   job_.threads.each(job_.plan, [&](int device) {
@@ -212,9 +211,9 @@ void ResidentSlabs::move_to(const Plan& better) {
   });
 }
 
-void ResidentSlabs::hand_over() {
+void ResidentSlabs::write_output() {
   job_.output.begin();
-  exchange_.reset();  // its page-locked memory serves the result
+  exchange_.reset();  // frees page-locked memory for the result
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
     job_.traffic.down += slab.download(job_.output_name, slab.interior(), job_.output);

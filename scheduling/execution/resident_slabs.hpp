@@ -1,4 +1,4 @@
-// Slabs of a stencil loop that stay on their devices: one each, halos are exchanged between passes.
+// Resident slabs of a stencil loop: one on each device, with halos exchanged between passes.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ class ResidentSlabs : public StencilSlabs {
  public:
   explicit ResidentSlabs(StencilJob& job) : job_(job) {}
 
-  /// Before the first pass: slabs get their memory and inputs. No effect if they have them.
+  /// Allocates the slabs and loads their inputs before the first pass. No effect if that is done.
   void prepare();
-  /// The slab of a plan that has one.
+  /// The slab of a plan with one slab.
   DeviceSlab& only() { return *slabs_.begin()->second; }
 
   void pass(int first, int count, const std::vector<int>& due, bool last) override;
@@ -24,23 +24,23 @@ class ResidentSlabs : public StencilSlabs {
   void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) override;
   Volume current_output() override;
   void move_to(const Plan& better) override;
-  void hand_over() override;
+  void write_output() override;
 
  private:
   void load_inputs(DeviceSlab& slab);
-  void load_kept(DeviceSlab& slab);
+  void restore_state(DeviceSlab& slab);
   void start(DeviceSlab& slab);
   void begin_exchange(int done);
   void work(int device, int first, int count, bool reduce);
   Event iterate(DeviceSlab& slab, int device, int first, int count);
   bool receive(int device, DeviceSlab& slab, const Event& made);
   void send_sums(DeviceSlab& slab);
-  void busy(int device, int first, double seconds);
+  void record_busy(int device, int first, double seconds);
 
   StencilJob& job_;
   std::unique_ptr<HaloExchange> exchange_;            // outlives the slabs, whose commands use its memory
   std::map<int, std::unique_ptr<DeviceSlab>> slabs_;  // by device
-  bool halos_are_there_ = false;
+  bool halos_valid_ = false;
   bool settled_ = true;
   int passes_unsettled_ = 0;
 };

@@ -1,4 +1,4 @@
-// What of a back-projection's result has reached its sink, through all attempts of a run.
+// Output of a back-projection that records which voxels have arrived, over all attempts of a run.
 #pragma once
 
 #include <exception>
@@ -12,16 +12,15 @@ namespace halocline {
 
 class ResumableOutput {
  public:
-  /// Begins `output`, with what `store` (nullptr: none) has of an earlier run.
+  /// Begins `output`, with the slices that `store` (nullptr: none) has of an earlier run.
   ResumableOutput(VolumeSink& output, OutputStore* store);
 
   VolumeSink& output() { return output_; }
-  /// Final voxels on their way to the sink, which gets each of them once whatever is computed again. Several threads.
-  /// With a store, what the sink throws (at Ctrl-C, say) does not end it: the rest of the slices that have been
-  /// computed is kept first, and end_if_failed() throws.
+  /// Writes final voxels, each of them once even if it is computed again. Called by several threads. With a store,
+  /// errors of the sink (or Ctrl-C) are thrown later, by end_if_failed(), after the computed slices have been stored.
   void write(std::size_t first, std::size_t count, float* from);
   void end_if_failed();
-  /// As those of the sink; of a store, which is to have the voxels, none is on a device.
+  /// Voxels of the sink on a device; none with a store, which needs them on the host.
   VoxelRange voxels_on(const Device& device) const {
     return store_ == nullptr ? output_.voxels_on(device) : VoxelRange{};
   }

@@ -16,7 +16,7 @@ const ArrayNeed* find(const Requirements& requirements, const std::string& name)
   return found == arrays.end() ? nullptr : &*found;
 }
 
-// Whether arrays that both plans have lie alike in them.
+// True where arrays that both plans have are placed alike.
 bool same_layout(const Plan& a, const Plan& b) {
   const auto alike = [](const SlabPlan& one, const SlabPlan& other) {
     return one.device == other.device && one.interior == other.interior && one.extended == other.extended &&
@@ -31,13 +31,13 @@ bool same_layout(const Plan& a, const Plan& b) {
   });
 }
 
-// Whether b has all of them.
+// True where b has all arrays of a.
 bool has_arrays_of(const Requirements& a, const Requirements& b) {
   return std::all_of(a.arrays.begin(), a.arrays.end(),
                      [&](const ArrayNeed& need) { return find(b, need.name) != nullptr; });
 }
 
-bool projections_stay(const Plan& plan) {
+bool all_resident(const Plan& plan) {
   return std::all_of(plan.requirements.arrays.begin(), plan.requirements.arrays.end(),
                      [&](const ArrayNeed& need) { return !is_kept(need) || place_of(plan, need) == Place::working; });
 }
@@ -103,7 +103,7 @@ std::string Session::allocate(ArrayKind kind) {
       const Plan next = plan_program(program_, models_, options_);
       if (!add_in_place(next)) planned_ = false;
     } catch (const PlanError&) {
-      planned_ = false;  // with what is free it may fit
+      planned_ = false;  // it may fit without the free arrays
     }
   }
   if (!planned_) {
@@ -123,12 +123,12 @@ void Session::release(const std::string& name) {
   free_.insert(name);
 }
 
-// Where what is there can remain as it is.
+// Adds arrays to the current plan if the others can stay as they are.
 bool Session::add_in_place(const Plan& next) {
   if (!parts_ || !same_layout(plan_, next) || !has_arrays_of(plan_.requirements, next.requirements)) return false;
   const Requirements before = plan_.requirements;
   plan_ = next;
-  views_stay_ = projections_stay(plan_);
+  all_resident_ = all_resident(plan_);
   for (const ArrayNeed& need : next.requirements.arrays) {
     if (find(before, need.name) != nullptr) continue;
     parts_->each([&](DevicePart& part) { part.add(need); });
@@ -137,7 +137,7 @@ bool Session::add_in_place(const Plan& next) {
   return true;
 }
 
-// Arrays that nobody uses are no longer there.
+// Frees unused arrays.
 void Session::trim() {
   std::erase_if(program_.needs.arrays, [&](const ArrayNeed& need) { return free_.contains(need.name); });
   for (const auto& name : free_) transport_.drop(name);
@@ -149,29 +149,29 @@ void Session::plan_again() {
   Plan next = plan_program(program_, models_, options_);
   if (parts_) save_arrays();
   parts_ = nullptr;
-  take(std::move(next));
+  adopt(std::move(next));
 }
 
-// The arrays of the plan that there was are with the transport.
-void Session::take(Plan plan) {
+// Adopts a plan, after the arrays of the one before have been moved to host memory.
+void Session::adopt(Plan plan) {
   const Requirements before = std::exchange(plan_, std::move(plan)).requirements;
   transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
   parts_ = std::make_unique<DeviceParts>(program_, plan_, devices_, transport_, traffic_, threads_);
   std::vector<std::string> to_load;
   for (const auto& name : used_) {
-    if (find(before, name) != nullptr && stays(name)) to_load.push_back(name);
+    if (find(before, name) != nullptr && on_devices(name)) to_load.push_back(name);
     if (find(before, name) == nullptr) hold(name);
   }
   parts_->each([&](DevicePart& part) { part.start(to_load); });
   for (const auto& name : to_load)
     if (plan_.slabs.size() == 1) transport_.drop(name);
-  views_stay_ = projections_stay(plan_);
+  all_resident_ = all_resident(plan_);
   planned_ = true;
 }
 
 void Session::save_arrays() {
   for (const auto& name : used_) {
-    if (find(plan_.requirements, name) == nullptr || !stays(name)) continue;
+    if (find(plan_.requirements, name) == nullptr || !on_devices(name)) continue;
     transport_.hold(name, bytes_of(name));
     parts_->each([&](DevicePart& part) { part.save(name); });
   }
@@ -181,17 +181,17 @@ std::size_t Session::bytes_of(const std::string& name) const {
   return whole_bytes(array_of(plan_.requirements, name), plan_.requirements);
 }
 
-// Where it is with the transport, or slabs share their halos there.
+// Allocates an array in host memory, where it resides or slabs share their halos.
 void Session::hold(const std::string& name) {
-  if (!stays(name) || plan_.slabs.size() > 1) transport_.hold(name, bytes_of(name));
+  if (!on_devices(name) || plan_.slabs.size() > 1) transport_.hold(name, bytes_of(name));
 }
 
-// Its arrays are where its kernels need them, on all devices.
+// True where a step needs no transfers and no sums.
 bool Session::is_enqueued(const Step& step) const {
   if (step.reduced || step.due || step.views) return false;
   const bool one_slab = plan_.slabs.size() == 1, halo = step.halo_low > 0 || step.halo_high > 0;
   return step.over == Domain::slices ? plan_.resident && (one_slab || !halo)
-                                     : step.over == Domain::views && one_slab && views_stay_;
+                                     : step.over == Domain::views && one_slab && all_resident_;
 }
 
 void Session::perform(const Step& step) {
@@ -204,7 +204,7 @@ void Session::perform(const Step& step) {
 
 void Session::write(const std::string& name, const VolumeSource& from) {
   if (!planned_) plan_again();
-  if (stays(name)) {
+  if (on_devices(name)) {
     transport_.hold(name, from);
     parts_->each([&](DevicePart& part) { part.load(name); });
     return transport_.give_back(name);
@@ -214,7 +214,7 @@ void Session::write(const std::string& name, const VolumeSource& from) {
 
 void Session::read(const std::string& name, VolumeSink& to) {
   if (!planned_) plan_again();
-  const bool here = stays(name), direct = here && to.data() != nullptr;
+  const bool here = on_devices(name), direct = here && to.data() != nullptr;
   to.begin();
   if (direct) transport_.hold(name, reinterpret_cast<std::byte*>(to.data()));
   if (here && !direct) transport_.hold(name, bytes_of(name));

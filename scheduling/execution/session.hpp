@@ -1,5 +1,5 @@
-// Arrays that live from one step to the next without a program that names them all beforehand: a plan places them, and
-// is made again when more of them are wanted than it has room for.
+// Session: steps one by one, on arrays that are allocated at any time. A plan places them, and is made again when it
+// has no room for another.
 #pragma once
 
 #include <memory>
@@ -15,46 +15,45 @@ namespace halocline {
 
 class Session {
  public:
-  /// Of one volume and one stack of projections, whose sizes extend() tells.
+  /// A session on one volume and one stack of projections, whose sizes extend() sets.
   Session(std::vector<Device> devices, PlanOptions options);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// What steps need that are performed later: sizes, arrays of their own (not volumes and projections that outlive
-  /// them), what fills these, halos, detector rows. The program's steps are examples, by whose cost the plan is made.
+  /// Adds the needs of later steps: sizes, arrays of their own (not volumes and projections that outlive them) and
+  /// their contents, halos, detector rows. The program's steps are examples, by whose cost plans are made.
   void extend(const Program& program);
-  /// Steps over slices read so many slices beside their own.
+  /// Adds the halo that steps over slices read.
   void extend_halo(int low, int high);
 
-  /// An array of float32 over the volume or the projections, whose contents are not defined, and its name. Throws
-  /// PlanError where it does not fit.
+  /// Allocates a float32 volume or stack of projections with undefined contents, and returns its name. Throws PlanError
+  /// where it does not fit.
   std::string allocate(ArrayKind kind);
   void release(const std::string& name);
 
-  /// Works on the arrays as a program would (scheduling/planning/program.hpp); steps that write a volume and read its
-  /// neighbours are not for sessions. Kernels may be under way when it returns. Throws ClError, BuildError, PlanError,
-  /// Interrupted.
+  /// Performs a step; not one that writes a volume and reads its neighbours. May return before kernels have ended.
+  /// Throws ClError, BuildError, PlanError, Interrupted.
   void perform(const Step& step);
-  /// All of an array from and to the host.
+  /// Copies a whole array from and to the host.
   void write(const std::string& name, const VolumeSource& from);
   void read(const std::string& name, VolumeSink& to);
-  /// Until all kernels have ended.
+  /// Waits for all kernels.
   void wait();
 
   const Plan& plan();
   const std::vector<Device>& devices() const { return devices_; }
   const std::vector<DeviceModel>& models() const { return models_; }
-  /// Moved so far.
+  /// Bytes over the bus so far.
   double bus_bytes() const { return traffic_.total(); }
 
  private:
   void plan_again();
-  void take(Plan plan);
+  void adopt(Plan plan);
   bool add_in_place(const Plan& next);
   void trim();
   void save_arrays();
-  bool stays(const std::string& name) const { return place_of(plan_, name) != Place::host; }
+  bool on_devices(const std::string& name) const { return place_of(plan_, name) != Place::host; }
   bool is_enqueued(const Step& step) const;
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);
@@ -64,8 +63,8 @@ class Session {
   std::vector<DeviceModel> models_;
   Program program_;
   Plan plan_;
-  bool planned_ = false;     // the plan has all that was asked for
-  bool views_stay_ = false;  // all arrays are whole where kernels use them
+  bool planned_ = false;       // the plan has all arrays and needs
+  bool all_resident_ = false;  // all arrays are whole and on the devices
   BusTraffic traffic_;
   Transport transport_;
   DeviceThreads threads_;

@@ -22,7 +22,7 @@ double SlabQueue::slices_left(const Share& share) const {
   return left;
 }
 
-std::size_t SlabQueue::give(int device, std::size_t number) {
+std::size_t SlabQueue::assign(int device, std::size_t number) {
   taken_by_[number] = device;
   shares_[static_cast<std::size_t>(device)].taken += slabs_[number].interior.count();
   return number;
@@ -32,14 +32,14 @@ std::optional<std::size_t> SlabQueue::take(int device, double seconds) {
   const std::lock_guard lock(mutex_);
   if (stopped_) return std::nullopt;
   Share& own = shares_.at(static_cast<std::size_t>(device));
-  if (own.begin < own.end) return give(device, own.begin++);
+  if (own.begin < own.end) return assign(device, own.begin++);
   Share* slowest = nullptr;
   double longest = 0;
   for (Share& other : shares_) {
     if (other.begin == other.end || other.taken == 0) continue;
     const SlabPlan& last = slabs_[other.end - 1];
     if (last.extended.count() > own.room.slices || last.rows.count() > own.room.rows) continue;
-    // what the other took last counts as done although it is not, so its time is rather too short
+    // the other's current slab counts as done, so its time is underestimated
     const double others_time = slices_left(other) / static_cast<double>(other.taken) * seconds,
                  own_time = static_cast<double>(last.interior.count()) / static_cast<double>(own.taken) * seconds;
     if (own_time > others_time || others_time <= longest) continue;
@@ -47,7 +47,7 @@ std::optional<std::size_t> SlabQueue::take(int device, double seconds) {
     longest = others_time;
   }
   if (slowest == nullptr) return std::nullopt;
-  return give(device, --slowest->end);
+  return assign(device, --slowest->end);
 }
 
 void SlabQueue::stop() {

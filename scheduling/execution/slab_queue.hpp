@@ -1,4 +1,4 @@
-// Which device works on which slab of a plan, when slabs do not depend on each other.
+// Queue of independent slabs of a plan, which devices take.
 #pragma once
 
 #include <mutex>
@@ -9,18 +9,17 @@
 
 namespace halocline {
 
-/// Every device takes its own slabs of the plan, in order; then one that its arrays can hold from the end of another's,
-/// if at the rates seen so far it will have done with it before the other would have done with all of its own. May be
-/// called by several threads at a time.
+/// Every device takes its own slabs of the plan, in order; then slabs from the end of another's that fit its arrays, if
+/// it is expected to finish them first. Thread-safe.
 class SlabQueue {
  public:
   explicit SlabQueue(const Plan& plan);
 
-  /// Number of the next slab of `device`, nothing if there is none for it. `seconds`: since the work began.
+  /// Number of the next slab for `device`, if any. `seconds`: since the work began.
   std::optional<std::size_t> take(int device, double seconds);
-  /// A device has failed, so what nobody has taken will be planned again: from now on take() gives nothing.
+  /// Ends the queue after a failure: take() returns nothing.
   void stop();
-  /// By slab: the device that took it, -1 for none yet.
+  /// The device that took each slab, -1 for none.
   std::vector<int> taken_by() const;
 
  private:
@@ -30,7 +29,7 @@ class SlabQueue {
     std::int64_t taken = 0;          // slices
   };
   double slices_left(const Share& share) const;
-  std::size_t give(int device, std::size_t number);
+  std::size_t assign(int device, std::size_t number);
 
   mutable std::mutex mutex_;
   std::vector<SlabPlan> slabs_;

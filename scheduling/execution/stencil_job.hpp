@@ -1,5 +1,4 @@
-// What a run of a stencil loop (ProgramForm::stencil) has in common with the slabs that carry it out:
-// resident_slabs.hpp or streamed_slabs.hpp.
+// State that a run of a stencil loop shares with its slabs (resident_slabs.hpp, streamed_slabs.hpp).
 #pragma once
 
 #include <functional>
@@ -18,15 +17,14 @@
 namespace halocline {
 
 struct StencilJob {
-  /// All references are kept.
+  /// Keeps all references.
   StencilJob(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
 
   const VolumeSource& input(const std::string& name) const { return *inputs.at(name).source; }
-  /// Bytes of a slice of one of the program's arrays.
   std::size_t slice_bytes(const std::string& name) const;
-  /// Room for the sums of so many reductions: the array `sums_array` of the transport, a value a component and slice.
+  /// Allocates the sums of so many reductions: `sums_array` of the transport, a value a component and slice.
   void hold_sums(std::size_t reductions);
-  /// Of the reduction number `which` of a pass: the components added over all slices in order.
+  /// The components of reduction number `which` of a pass, added over all slices in order.
   std::vector<double> added_sums(std::size_t which) const;
 
   const StencilLoop& loop;
@@ -34,40 +32,39 @@ struct StencilJob {
   const ProgramInputs& inputs;
   VolumeSink& output;
   std::vector<Device> devices;
-  Plan plan;  ///< slabs may get other borders
+  Plan plan;  ///< changes when slabs get other borders
   const Requirements& requirements;
   const RunOptions& options;
   std::vector<std::string> states;  ///< names of arrays of lifetime state and output
   std::string sums_name, output_name;
   std::size_t components = 0;
-  std::optional<RunState> kept;  ///< by an earlier run, to go on from
-  int begun_at = 0;              ///< iterations done then
+  std::optional<RunState> kept;  ///< state of an earlier run to continue
+  int begun_at = 0;              ///< iterations done in it
   CommonStop stop;
   BusTraffic traffic;
   Transport transport;
   DeviceThreads threads;
   LoadBalance balance;
-  /// Told, by the thread of each device, how many slices have been taken through how many more iterations of a pass
-  /// over streamed slabs.
+  /// Receives, from the thread of each device, the slices and further iterations done in a pass over streamed slabs.
   std::function<void(std::int64_t slices, int iterations)> progressed;
 };
 
-/// All slabs of a run. One thread calls these functions.
+/// All slabs of a run, for one thread.
 class StencilSlabs {
  public:
   virtual ~StencilSlabs() = default;
-  /// `count` iterations from number `first`, or as many as StencilJob::stop lets, and the sums after those of `due`
-  /// (ascending, counted from `first`). `last`: if all are done, the output alone is needed afterwards.
+  /// Does `count` iterations from number `first`, or as many as StencilJob::stop allows, and takes the sums after those
+  /// of `due` (ascending, counted from `first`). `last`: if all are done, the output alone is needed afterwards.
   virtual void pass(int first, int count, const std::vector<int>& due, bool last) = 0;
-  /// Whether what the devices did so far is known.
+  /// True if the busy times of all passes so far are known.
   virtual bool settled() const { return true; }
   /// Bytes [first, first + count) of a state array of the whole volume.
   virtual void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) = 0;
   virtual Volume current_output() = 0;
-  /// The slabs get the borders of another plan, which becomes the job's.
+  /// Changes to the slabs of another plan, which becomes the job's.
   virtual void move_to(const Plan& better) = 0;
-  /// The result goes to the output.
-  virtual void hand_over() = 0;
+  /// Writes the result to the output.
+  virtual void write_output() = 0;
 };
 
 }  // namespace halocline

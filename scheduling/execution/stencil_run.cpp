@@ -1,4 +1,4 @@
-// Iterations of a stencil over resident or streamed slabs (ProgramForm::stencil).
+// Executor of ProgramForm::stencil: iterations over resident or streamed slabs.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -54,13 +54,13 @@ class StencilRun {
       const bool ends = pass(done, count, done + count == due);
       const int did = job_.stop.count();
       done += did;
-      time_.did(did);
+      time_.add(did);
       stop = ends || job_.stop.interrupted();
       if (ends) by = StoppedBy::method;
       if (!stop && job_.reduction.stage_ended() && reduced_at_ == done && options_.stage_output)
         options_.stage_output(stages_++, slabs_->current_output());
       report(done);
-      if (!stop) keep(done);
+      if (!stop) store_state(done);
       if (!stop && done < iterations)
         if (const auto better = job_.balance.rebalanced_plan(job_.plan, did, iterations - done, slabs_->settled()))
           slabs_->move_to(*better);
@@ -73,20 +73,20 @@ class StencilRun {
     auto& by = result_.stopped_by;
     job_.stop.end();
     if (job_.stop.interrupted()) by = StoppedBy::interrupt;
-    if (by == StoppedBy::time || by == StoppedBy::interrupt) keep(done, true);
+    if (by == StoppedBy::time || by == StoppedBy::interrupt) store_state(done, true);
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
     if ((by == StoppedBy::time || by == StoppedBy::interrupt) && done < requirements_.iterations)
       if (job_.reduction.ends_early(done)) reduced_at_ = -1;
     if (resident_ != nullptr) resident_->prepare();
-    if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
-    slabs_->hand_over();
+    if (reduced_at_ != done) pass(done, 0, true);  // every result has its certificate
+    slabs_->write_output();
     result_.plan = job_.plan;
     result_.iterations = done;
     result_.bus_bytes = job_.traffic.total();
     return std::move(result_);
   }
 
-  // What was kept: the method is told again what it was told. Whether it was to end there.
+  // Restores a stored state, and repeats its reductions for the method. Returns true if the method ended there.
   bool restore() {
     auto& kept = job_.kept;
     if (options_.checkpoint_store != nullptr) kept = options_.checkpoint_store->kept();
@@ -94,15 +94,15 @@ class StencilRun {
     if (kept->arrays != state_arrays(requirements_) || kept->iterations > requirements_.iterations)
       throw InputError("the state that was kept is of another method, size or number of iterations");
     job_.begun_at = kept_at_ = kept->iterations;
-    // Where every iteration waits for a reduction, it also needs what that leaves on the device.
+    // The last reduction is taken again where every iteration needs its results on the device.
     if (requirements_.reduction_every_iteration)
       std::erase_if(kept->reductions, [&](const auto& each) { return each.done >= job_.begun_at; });
     bool ends = false;
     for (auto& [done, sums] : kept->reductions) {
-      ends = tell(done, std::move(sums));
+      ends = report_sums(done, std::move(sums));
       if (job_.reduction.stage_ended()) ++stages_;
     }
-    if (streamed_ != nullptr) streamed_->take_kept();
+    if (streamed_ != nullptr) streamed_->restore_state();
     return ends;
   }
 
@@ -110,14 +110,14 @@ class StencilRun {
     return job_.begun_at == 0 ? job_.reduction.next_reduction(-1) <= 0 : requirements_.reduction_every_iteration;
   }
 
-  // The state after `done` iterations, if it is time to, or `now`. All slabs have done as many.
-  void keep(int done, bool now = false) {
+  // Stores the state after `done` iterations of all slabs, if it is due or `now`.
+  void store_state(int done, bool now = false) {
     if (options_.checkpoint_store == nullptr || done >= requirements_.iterations || done <= kept_at_) return;
     if (!now && !timer_.is_due()) return;
     const auto begin = Clock::now();
     RunState state;
     state.iterations = kept_at_ = done;
-    state.reductions = told_;
+    state.reductions = reported_sums_;
     state.arrays = state_arrays(requirements_);
     state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
       slabs_->read_state(name, first, count, to);
@@ -126,7 +126,7 @@ class StencilRun {
     timer_.kept(seconds(Clock::now() - begin));
   }
 
-  // A pass over streamed slabs may be the whole run, but the state is kept between passes alone.
+  // Iterations until the next checkpoint, which ends a pass.
   int iterations_until_kept(int done) const {
     constexpr int no_limit = std::numeric_limits<int>::max();
     if (options_.checkpoint_store == nullptr || !(options_.keep_every > 0)) return no_limit;
@@ -144,16 +144,16 @@ class StencilRun {
     return std::min(most, (waits ? due : requirements_.iterations) - done);
   }
 
-  // Tells the method of sums over the volume: whether it ends.
-  bool tell(int done, std::vector<double> sums) {
+  // Reports sums over the volume to the method, and returns true if it ends.
+  bool report_sums(int done, std::vector<double> sums) {
     reduced_at_ = done;
     const bool ends = job_.reduction.reduced(done, sums);
-    if (options_.checkpoint_store != nullptr) told_.push_back({done, std::move(sums)});
+    if (options_.checkpoint_store != nullptr) reported_sums_.push_back({done, std::move(sums)});
     return ends;
   }
 
-  // A volume on one device whose loop needs no look from the host at every iteration: the host reads the sums of many
-  // iterations at once. Number of iterations done, nothing if this is another case.
+  // Runs a loop that the device steers, on one slab. Returns the number of iterations done, nothing if this is another
+  // case.
   std::optional<int> run_steered() {
     const DeviceSteering* steering = job_.reduction.on_device();
     if (steering == nullptr || !job_.plan.resident || job_.plan.slabs.size() != 1) return std::nullopt;
@@ -165,7 +165,7 @@ class StencilRun {
     by = StoppedBy::iterations;
     job_.reduction.reduce(slab, job_.begun_at, slab.interior());
     steering->steer(slab, job_.begun_at);
-    bool ends = tell(job_.begun_at, steering->sums(slab, job_.begun_at, 1).front());
+    bool ends = report_sums(job_.begun_at, steering->sums(slab, job_.begun_at, 1).front());
     if (ends) by = StoppedBy::method;
     while (!ends && !job_.stop.interrupted() && reduced_at_ < iterations) {
       const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
@@ -175,20 +175,20 @@ class StencilRun {
       if (!options_.keep_partial) check_interrupt();
       if (done == 0) break;
       for (auto& sums : steering->sums(slab, first + done, done))
-        if ((ends = tell(reduced_at_ + 1, std::move(sums)))) break;
-      time_.did(done);
+        if ((ends = report_sums(reduced_at_ + 1, std::move(sums)))) break;
+      time_.add(done);
       if (ends) by = StoppedBy::method;
       report(reduced_at_);
-      if (!ends && !job_.stop.interrupted()) keep(reduced_at_);
+      if (!ends && !job_.stop.interrupted()) store_state(reduced_at_);
     }
     return reduced_at_;
   }
 
-  // `count` iterations from number `first`, or as many as Ctrl-C lets: those done.
+  // Does `count` iterations from number `first`, or as many as Ctrl-C allows, and returns their number.
   int steer(const DeviceSteering& steering, DeviceSlab& slab, int first, int count) {
     job_.stop.begin(count);
     int done = 0;
-    for (; done < count && job_.stop.go(done); ++done) {
+    for (; done < count && job_.stop.may_begin(done); ++done) {
       job_.loop.iterate(slab, first + done, slab.interior());
       job_.reduction.reduce(slab, first + done + 1, slab.interior());
       steering.steer(slab, first + done + 1);
@@ -197,13 +197,13 @@ class StencilRun {
     return done;
   }
 
-  // After `done` iterations: those done when the next reduction is due.
+  // Number of iterations done at the first reduction after `done`.
   int due_after(int done) const {
     return std::min(requirements_.iterations, std::max(done + 1, job_.reduction.next_reduction(done)));
   }
 
-  // Reductions of a pass, counted from its first iteration. Over streamed slabs those that only report are taken on the
-  // way, and a pass has no more iterations than it has room for sums.
+  // Reductions of a pass, counted from its first iteration. Over streamed slabs a pass includes all that are due, and
+  // is cut to those for whose sums there is room.
   std::vector<int> due_in_pass(int first, int& count, bool reduce) const {
     std::vector<int> due;
     if (!job_.plan.resident)
@@ -218,7 +218,8 @@ class StencilRun {
     return due;
   }
 
-  // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
+  // Does `count` iterations from number `first` over all slabs, then a reduction if it is due. Returns true if the
+  // method ends.
   bool pass(int first, int count, bool reduce) {
     const std::vector<int> due = due_in_pass(first, count, reduce);
     const bool last = first + count == requirements_.iterations && !due.empty() && due.back() == count;
@@ -227,7 +228,7 @@ class StencilRun {
     slabs_->pass(first, count, due, last);
     bool ends = false;
     for (std::size_t n = 0; n < due.size() && due[n] <= job_.stop.count(); ++n)
-      ends = tell(first + due[n], job_.added_sums(n));
+      ends = report_sums(first + due[n], job_.added_sums(n));
     return ends;
   }
 
@@ -241,7 +242,7 @@ class StencilRun {
     options_.progress(state);
   }
 
-  // In a pass over streamed slabs, which may be the whole run. By the threads of all devices.
+  // Reports progress within a pass over streamed slabs. Called by the threads of all devices.
   void report_part(std::int64_t slices, int iterations) {
     const std::lock_guard lock(report_mutex_);
     pass_done_ += static_cast<double>(slices) * iterations / static_cast<double>(requirements_.size[2]);
@@ -250,7 +251,7 @@ class StencilRun {
 
   static double seconds(Clock::duration span) { return std::chrono::duration<double>(span).count(); }
 
-  // Of one slab between two reports; a multiple of what passes over memory take together.
+  // Iterations between two reports of a single slab: a multiple of those that a launch takes.
   static constexpr int iterations_untold = 24;
 
   StencilJob job_;
@@ -259,16 +260,16 @@ class StencilRun {
   TimeLimit time_;
   CheckpointTimer timer_;
   std::unique_ptr<StencilSlabs> slabs_;
-  ResidentSlabs* resident_ = nullptr;  // one of these two is slabs_
+  ResidentSlabs* resident_ = nullptr;  // one of the two is slabs_
   StreamedSlabs* streamed_ = nullptr;
   int reduced_at_ = -1;  // iterations done at the last reduction
-  std::vector<RunState::Reduction> told_;
+  std::vector<RunState::Reduction> reported_sums_;
   int kept_at_ = 0;  // iterations done when the state was last kept
-  int stages_ = 0;   // of the method that have ended
+  int stages_ = 0;   // stages of the method that have ended
   const Clock::time_point begun_ = Clock::now();
   RunResult result_;
   std::mutex report_mutex_;
-  int pass_begin_ = 0;  // iterations done before the pass, and since: on average over the volume
+  int pass_begin_ = 0;  // iterations done before the pass, and since, averaged over the volume
   double pass_done_ = 0;
 };
 
@@ -282,7 +283,7 @@ RunResult run_stencil(const RunRequest& request, const std::vector<Device>& devi
       run_replanning(plan, devices, attempts_of(request, plan, [&](const Plan& now, const std::vector<Device>& used) {
                        return StencilRun(request, used, now).run();
                      }));
-  // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
+  // Plans do not include restoring and storing the state.
   if (request.options.checkpoint_store == nullptr) validate_rates(result, devices);
   return result;
 }

@@ -1,4 +1,4 @@
-// Programs of any steps, task by task (ProgramForm::steps).
+// Executor of ProgramForm::steps: any steps, task by task.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -29,12 +29,12 @@ class StepRun {
         stop_(options_.keep_partial || options_.checkpoint_store != nullptr),
         scalars_(program_.scalars) {
     scalars_[iteration_scalar] = 0;
-    hold_arrays();
+    allocate_arrays();
   }
 
   RunResult run() {
     const int begun_at = restore();
-    if (begun_at < 0) take_first_values();
+    if (begun_at < 0) read_initial_values();
     open(begun_at >= 0);
     if (begun_at < 0)
       for (const Step& step : program_.first) perform(step);
@@ -47,7 +47,7 @@ class StepRun {
   }
 
  private:
-  // From `begun_at` iterations on, at least one: those done at the end.
+  // Does the iterations from `begun_at` on, at least one, and returns the number done at the end.
   int iterate(const int begun_at) {
     int done = begun_at;
     auto& by = result_.stopped_by;
@@ -58,16 +58,17 @@ class StepRun {
         break;
       }
       stop_.begin(1);
-      if (!stop_.go(0)) break;
+      if (!stop_.may_begin(0)) break;
       scalars_[iteration_scalar] = done;
       for (const Step& step : program_.each) perform(step);
-      time_.did(1);
+      time_.add(1);
       ++done;
       report(done);
       const bool ends = program_.ends && program_.ends(done, scalars_);
       if (ends) by = StoppedBy::method;
       if (ends) break;
-      if (options_.checkpoint_store != nullptr && done < program_.needs.iterations && timer_.is_due()) keep(done);
+      if (options_.checkpoint_store != nullptr && done < program_.needs.iterations && timer_.is_due())
+        store_state(done);
     }
     return done;
   }
@@ -77,15 +78,15 @@ class StepRun {
     stop_.end();
     if (stop_.interrupted()) by = StoppedBy::interrupt;
     const bool cut = by == StoppedBy::time || by == StoppedBy::interrupt;
-    if (cut && options_.checkpoint_store != nullptr && done > 0) keep(done);
+    if (cut && options_.checkpoint_store != nullptr && done > 0) store_state(done);
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
     scalars_[iteration_scalar] = done;
     for (const Step& step : program_.last) perform(step);
-    deliver(output_name_, output_);
-    for (const auto& [name, sink] : options_.also) deliver(name, *sink);
+    write_output(output_name_, output_);
+    for (const auto& [name, sink] : options_.also) write_output(name, *sink);
   }
 
-  void hold_arrays() {
+  void allocate_arrays() {
     transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
     for (const ArrayNeed& need : plan_.requirements.arrays) {
       if (!is_kept(need)) continue;
@@ -101,8 +102,8 @@ class StepRun {
     }
   }
 
-  // What the caller gives for volumes of the state.
-  void take_first_values() {
+  // Reads the initial values of the state.
+  void read_initial_values() {
     for (const auto& name : program_.given) {
       const VolumeSource& source = *input_of(inputs_, program_, name).source;
       transport_.hold(name, whole_bytes(array_of(program_.needs, name), plan_.requirements));
@@ -110,7 +111,7 @@ class StepRun {
     }
   }
 
-  // On every device: resident inputs, and after a restart the state.
+  // Allocates the devices' parts, and loads resident inputs and initial or restored state.
   void open(bool restored) {
     std::vector<std::string> to_load;
     for (const ArrayNeed& need : plan_.requirements.arrays) {
@@ -135,8 +136,8 @@ class StepRun {
     options_.progress(state);
   }
 
-  // The state after `done` iterations goes to the checkpoint store.
-  void keep(int done) {
+  // Stores the state after `done` iterations.
+  void store_state(int done) {
     const auto begin = std::chrono::steady_clock::now();
     for (const auto& array : state_arrays(plan_.requirements)) {
       if (place_of(plan_, array.name) == Place::host) continue;
@@ -156,7 +157,7 @@ class StepRun {
     timer_.kept(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
-  // Iterations that an earlier run has done, -1: none. Its state is then with the transport.
+  // Restores a stored state to host memory, and returns its number of iterations; -1: none.
   int restore() {
     if (options_.checkpoint_store == nullptr) return -1;
     const auto kept = options_.checkpoint_store->kept();
@@ -179,9 +180,9 @@ class StepRun {
     return kept->iterations;
   }
 
-  void deliver(const std::string& name, VolumeSink& sink) {
+  void write_output(const std::string& name, VolumeSink& sink) {
     sink.begin();
-    if (plan_.resident) return parts_->each([&](DevicePart& part) { part.deliver(name, sink); });
+    if (plan_.resident) return parts_->each([&](DevicePart& part) { part.write_output(name, sink); });
     transport_.get(name, sink);
   }
 

@@ -13,13 +13,13 @@ int TimeLimit::count(int wanted) const {
   int most = passes_ == 0 ? 1 : 2 * count_;
   if (per_iteration_ > 0) {
     const double fit = left / per_iteration_;
-    if (fit < 0.5) return 0;  // nearer to the limit than with one more
+    if (fit < 0.5) return 0;  // closer to the limit than with one more
     most = std::min(most, std::max(1, static_cast<int>(std::min(fit, 1e9))));
   }
   return std::min(wanted, most);
 }
 
-void TimeLimit::did(int count) {
+void TimeLimit::add(int count) {
   const double now = elapsed();
   if (passes_ > 0 && count > 0) per_iteration_ = (now - last_) / count;
   last_ = now;
@@ -33,7 +33,7 @@ void CommonStop::begin(int count) {
   begun_ = 0;
 }
 
-bool CommonStop::go(int n, int together) {
+bool CommonStop::may_begin(int n, int together) {
   const std::lock_guard lock(mutex_);
   if (interrupt_requested()) {
     if (!keep_ || interrupted_) throw_interrupted();

@@ -14,7 +14,7 @@ constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
 
 }  // namespace
 
-// Where the slabs keep an array of the state. By any thread.
+// Host memory of a state array. Called by any thread.
 std::byte* StreamedSlabs::state(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (name == job_.output_name && job_.output.data() != nullptr)
@@ -24,7 +24,7 @@ std::byte* StreamedSlabs::state(const std::string& name) {
   return state.data();
 }
 
-void StreamedSlabs::take_kept() {
+void StreamedSlabs::restore_state() {
   for (const auto& array : job_.kept->arrays)
     parallel_ranges(array.bytes, state_piece, [&, to = state(array.name)](std::size_t first, std::size_t count) {
       job_.kept->read(array.name, first, count, to + first);
@@ -33,9 +33,8 @@ void StreamedSlabs::take_kept() {
   started_ = true;
 }
 
-// Reductions that only report are taken on the way.
 void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool last) {
-  // Where stages are reported, the result of the last one is read once more.
+  // The output of the last stage is read once more where stages are reported.
   VolumeSink* const output = last && !job_.options.stage_output ? &job_.output : nullptr;
   const RegionStream::Pass work{first, PassSteps::of(count, job_.loop.together(), due, !started_), last, output};
   job_.hold_sums(due.size());
@@ -54,7 +53,7 @@ void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool
   job_.threads.each(job_.plan, [&](int device) {
     const auto start = std::chrono::steady_clock::now();
     streams_.at(device)->run(work);
-    // the first pass compiles kernels and tells nothing
+    // the first pass compiles kernels
     if (first > 0 && job_.plan.slabs.size() > 1)
       job_.balance.add(device, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   });
@@ -73,18 +72,17 @@ Volume StreamedSlabs::current_output() {
   return output;
 }
 
-// The host has the state.
 void StreamedSlabs::move_to(const Plan& better) {
   streams_.clear();
   job_.plan = better;
 }
 
-// What devices have not handed over in the last pass.
-void StreamedSlabs::hand_over() {
+// Writes slices that devices have not written in the last pass.
+void StreamedSlabs::write_output() {
   const auto& size = job_.requirements.size;
   std::vector<Range> left;
   for (const auto& [device, stream] : streams_)
-    if (!stream->handed_over()) left.push_back(stream->block());
+    if (!stream->output_written()) left.push_back(stream->block());
   if (streams_.empty()) left.push_back({0, static_cast<std::int64_t>(size[2])});
   if (left.size() >= streams_.size()) job_.output.begin();
   const std::size_t slice = size[0] * size[1];

@@ -1,4 +1,4 @@
-// Slabs of a stencil loop that are streamed through their devices in time-skewed regions (region_stream.hpp).
+// Streamed slabs of a stencil loop: time-skewed regions of each device (region_stream.hpp).
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@ class StreamedSlabs : public StencilSlabs {
  public:
   explicit StreamedSlabs(StencilJob& job) : job_(job) {}
 
-  /// The state that an earlier run has kept.
-  void take_kept();
+  /// Copies the restored state.
+  void restore_state();
 
   void pass(int first, int count, const std::vector<int>& due, bool last) override;
   void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) override;
   Volume current_output() override;
   void move_to(const Plan& better) override;
-  void hand_over() override;
+  void write_output() override;
 
  private:
   std::byte* state(const std::string& name);

@@ -1,4 +1,4 @@
-// Batches of views into slabs, which devices take from a queue (ProgramForm::voxel_sums).
+// Executor of ProgramForm::voxel_sums: batches of views into slabs, which devices take from a queue.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -22,19 +22,19 @@
 namespace halocline {
 namespace {
 
-constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple of what a work-item takes
+constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple of the slices of a work-item
 
-/// Slices of a device's volume that are on their way to the host. The thread that brings them is not the one that feeds
-/// the device: the next slab's projections are uploaded and filtered meanwhile.
+/// Downloads of finished slices by another thread than the one that feeds the device, which uploads and filters the
+/// next slab's projections meanwhile.
 class Drain {
  public:
-  /// To be fetched after those added before; `slices` as they lie in the array.
+  /// Adds a download after those before; `slices` as they are in the array.
   void add(Range slices, std::function<void()> fetch) {
     tasks_.emplace_back(std::move(fetch));
     coming_.emplace_back(slices, tasks_.back().get_future());
   }
 
-  /// Fetches what was added. All that was on its way before must have been waited for.
+  /// Begins all added downloads. Those before must have ended.
   void start() {
     worker_ =
         std::async(std::launch::async, [tasks = std::move(tasks_), cancellation = current_cancellation()]() mutable {
@@ -48,7 +48,7 @@ class Drain {
 
   bool empty() const { return under_way_.empty(); }
 
-  /// Returns when none of `slices` is on its way any more; throws what went wrong with any of them.
+  /// Waits for the downloads of `slices`; throws their errors.
   void wait(Range slices) {
     while (!under_way_.empty() && under_way_.front().first.begin < slices.end) {
       under_way_.front().second.get();
@@ -66,9 +66,8 @@ class Drain {
   std::future<void> worker_;
 };
 
-// Takes slices that a slab fetches. A command that failed does not stop those after it, and only what is known to come
-// of commands that all ended well counts as resumable: those that made the slices have ended when the first voxels
-// arrive, and those that bring them are waited for.
+// Sink for slices of a slab, which count as resumable only if all their commands succeeded: those that compute them
+// have ended when the first voxels arrive, and those that move them are waited for.
 class CheckedSink : public VolumeSink {
  public:
   CheckedSink(DeviceSlab& slab, ResumableOutput& resumable) : slab_(slab), output_(resumable) {}
@@ -129,7 +128,7 @@ class VoxelSumRun {
  private:
   void work(int device) {
     DeviceSlab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
-    Drain drain;  // ends before the slab does
+    Drain drain;  // destroyed before the slab
     std::int64_t most = 0;
     for (const auto& each : plan_.slabs)
       if (each.device == device) most = std::max(most, each.interior.count());
@@ -145,8 +144,8 @@ class VoxelSumRun {
   }
 
   void reconstruct(DeviceSlab& slab, Drain& drain, std::int64_t piece) {
-    // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
-    // keeping filtered projections on the host would.
+    // Rows are filtered again for each slab: bands of neighbouring slabs hardly overlap, so that costs less than
+    // keeping filtered projections on the host.
     const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
     upload(slab, batch_at(0));
     for (std::int64_t first = 0; first < views_; first += plan_.batch) {
@@ -155,7 +154,7 @@ class VoxelSumRun {
       slab.swap(raw_, next_raw_);
       if (step_.filter) step_.filter(slab, batch);
       const bool begins = first == 0, ends = batch.end == views_;
-      // Piece by piece where slices of the slab before may still be on their way, and where these may set off.
+      // In pieces while slices of the slab before are still downloaded, and where downloads of these begin.
       const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();
       for (std::int64_t at = slab.interior().begin; at < slab.interior().end; at += step) {
         const Range slices{at, std::min(at + step, slab.interior().end)};
@@ -168,10 +167,10 @@ class VoxelSumRun {
         if (ends) drain.add(held, fetch_of(slab, slices));
       }
       slab.mark_step();
-      if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which need not wait for it
-      tell(batch.count());
+      if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which do not wait for it
+      report(batch.count());
     }
-    drain.wait();  // of a thicker slab before
+    drain.wait();  // for a thicker slab before
     drain.start();
   }
 
@@ -185,7 +184,7 @@ class VoxelSumRun {
     };
   }
 
-  // The same of projections that lie on this device: whether they do.
+  // Copies a batch from projections on this device. False if they are not there.
   bool copied_here(DeviceSlab& slab, Range views, Range rows) {
     const VolumeSource* source = projections_.source;
     if (source == nullptr || !source->on_devices() || element_bytes_ != sizeof(float)) return false;
@@ -201,7 +200,7 @@ class VoxelSumRun {
     return true;
   }
 
-  // The band of rows that the slab needs of each view of the batch, one after the other.
+  // Uploads the band of rows that the slab needs of each view of the batch.
   void upload(DeviceSlab& slab, Range views) {
     const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
     const auto& order = step_.order;
@@ -234,7 +233,7 @@ class VoxelSumRun {
     });
   }
 
-  void tell(std::int64_t views) {
+  void report(std::int64_t views) {
     const std::lock_guard lock(progress_mutex_);
     done_ += static_cast<double>(views);
     if (!options_.progress) return;
@@ -264,7 +263,7 @@ class VoxelSumRun {
   double done_ = 0;
 };
 
-// Everything was there before: kept by an earlier run, or all had arrived when a device failed.
+// Result where all slices had been stored or written before.
 RunResult nothing_to_do(const Plan& plan) {
   RunResult result;
   result.iterations = 1;

@@ -239,26 +239,23 @@ class Layouter {
 
 }  // namespace
 
+namespace {
+
+SlabPlan slab_of(const Requirements& requirements, int device, Range interior, Range extended, int views) {
+  const Range rows = detector_rows(requirements, extended);
+  return {device, interior, extended, rows, total_bytes(requirements, {extended.count(), rows.count()}, views)};
+}
+
+}  // namespace
+
 SlabPlan make_slab(const Requirements& requirements, int device, Range interior, int iterations, int views) {
-  SlabPlan slab;
-  slab.device = device;
-  slab.interior = interior;
   const auto low = std::int64_t{iterations} * requirements.halo_low + requirements.reduction_halo;
   const auto high = std::int64_t{iterations} * requirements.halo_high + requirements.reduction_halo;
-  slab.extended = interior.grown(low, high, requirements.slices().count());
-  slab.rows = detector_rows(requirements, slab.extended);
-  slab.bytes = total_bytes(requirements, {slab.extended.count(), slab.rows.count()}, views);
-  return slab;
+  return slab_of(requirements, device, interior, interior.grown(low, high, requirements.slices().count()), views);
 }
 
 SlabPlan make_region(const Requirements& requirements, int device, Range block, Range interior, int iterations) {
-  SlabPlan slab;
-  slab.device = device;
-  slab.interior = interior;
-  slab.extended = skewed_window(requirements, iterations, block, interior);
-  slab.rows = detector_rows(requirements, slab.extended);
-  slab.bytes = total_bytes(requirements, {slab.extended.count(), slab.rows.count()}, 0);
-  return slab;
+  return slab_of(requirements, device, interior, skewed_window(requirements, iterations, block, interior), 0);
 }
 
 std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requirements,

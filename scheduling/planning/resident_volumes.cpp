@@ -82,7 +82,7 @@ ResidentVolumesPlan plan_resident_volumes(const Jobs& jobs, const std::vector<Pa
       for (std::size_t job = 0; job < jobs.size(); ++job)
         as_good = as_good && !(leaves_its_devices((*plans)[job]) && !leaves_its_devices(result.plans[job]));
       if (!as_good) break;
-      for (std::size_t stays = 0; stays < count; ++stays) result.resident.insert(volumes[stays].name);
+      for (std::size_t volume = 0; volume < count; ++volume) result.resident.insert(volumes[volume].name);
       result.shares = std::move(shares);
       result.plans = *plans;
       return result;

@@ -28,7 +28,7 @@ std::vector<int> devices_of(const Plan& plan) {
 }
 
 // True where it is cheaper for a single device to load each slab once with all batches than each batch with all slabs.
-bool slabs_come_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
+bool loads_slabs_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
   if (slabs.size() < 2) return false;
   for (const auto& slab : plan.slabs)
     if (slab.device != device) return false;
@@ -47,7 +47,7 @@ std::vector<Task> ray_tasks(const Plan& plan, Range all, int device, const std::
     result.push_back({slab, views, plan.requirements.rows(), prepares, slab == 0, slab == slabs.back()});
   };
   const auto batches = batches_of(plan, all);
-  if (slabs_come_once(plan, all, device, slabs)) {
+  if (loads_slabs_once(plan, all, device, slabs)) {
     for (const auto slab : slabs)
       for (const Range views : batches) add(slab, views, views.begin == all.begin);
   } else {
@@ -118,7 +118,8 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
   return result;
 }
 
-std::vector<Residence::Move> Residence::enter(const std::string& name, const Part& part, Access access, bool zero) {
+std::vector<Residence::Move> Residence::before_use(const std::string& name, const Part& part, Access access,
+                                                   bool zero) {
   using Kind = Move::Kind;
   std::vector<Move> result;
   const bool working = place_of(plan_, name) == Place::working;
@@ -136,7 +137,7 @@ std::vector<Residence::Move> Residence::enter(const std::string& name, const Par
   return result;
 }
 
-std::vector<Residence::Move> Residence::leave() {
+std::vector<Residence::Move> Residence::store_all() {
   std::vector<Move> result;
   for (const auto& [name, held] : held_)
     if (held.changed) result.push_back({Move::Kind::store, name, held.part});
@@ -174,9 +175,9 @@ std::vector<TaskMoves> moves_of(const Program& program, const Step& step, const 
     const Task& task = tasks[n];
     for (const auto& array : step.arrays)
       add(result[n].before,
-          residence.enter(array.name, part_of_task(program, step, array, plan, task),
-                          access_in(task, step, array.access), task.begins && array.access == Access::out));
-    if ((task.passes_on && plan.slabs.size() > 1) || n + 1 == tasks.size()) add(result[n].after, residence.leave());
+          residence.before_use(array.name, part_of_task(program, step, array, plan, task),
+                               access_in(task, step, array.access), task.begins && array.access == Access::out));
+    if ((task.passes_on && plan.slabs.size() > 1) || n + 1 == tasks.size()) add(result[n].after, residence.store_all());
   }
   return result;
 }

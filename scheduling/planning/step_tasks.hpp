@@ -51,9 +51,9 @@ class Residence {
 
   explicit Residence(const Plan& plan) : plan_(plan) {}
   /// Transfers before kernels use `part` of the array. zero: it is cleared.
-  std::vector<Move> enter(const std::string& name, const Part& part, Access access, bool zero);
+  std::vector<Move> before_use(const std::string& name, const Part& part, Access access, bool zero);
   /// Stores all changes; afterwards nothing counts as held.
-  std::vector<Move> leave();
+  std::vector<Move> store_all();
 
  private:
   struct Held {

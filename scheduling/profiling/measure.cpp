@@ -36,7 +36,7 @@ double best_of_tries(const std::function<double()>& seconds) {
   constexpr int most = 12, enough = 3;
   constexpr double longest = 0.3, close = 1.1, stalled = 5;
   double best = seconds(), spent = best;
-  // The first one alone may be a stall of a driver's.
+  // The first one alone may be a stall of the driver.
   for (int n = 0, alike = 0; n < most && alike < enough && spent < (n == 0 ? stalled : longest); ++n) {
     const double now = seconds();
     spent += now;
@@ -66,7 +66,7 @@ std::optional<Plan> resident_plan(const Device& device, const Requirements& requ
   try {
     Plan plan = make_plan(requirements, device_models({device}));
     if (plan.slabs.size() == 1) return plan;
-  } catch (const PlanError&) {  // not even in slabs
+  } catch (const PlanError&) {
   }
   return std::nullopt;
 }
@@ -99,7 +99,7 @@ double copy_bandwidth(const Device& device, std::size_t bytes) {
   };
   slab.fill("from", 1);
   copy(1);
-  // so many copies that starting and ending them does not count, and no more than a tenth of a second if they are slow
+  // enough copies to hide launch times, and at most a tenth of a second
   const double one = seconds_of(slab, [&] { copy(1); });
   const int times = std::clamp(static_cast<int>(0.1 / one), 1, 20);
   double best = std::numeric_limits<double>::infinity();

@@ -22,11 +22,11 @@
 namespace halocline {
 namespace {
 
-constexpr int version = 2;                      // of what is measured, and how
-constexpr double long_enough = 8e-3;            // seconds that make a transfer or copy worth timing
-constexpr std::size_t most_bytes = 256u << 20;  // beyond every cache
+constexpr int version = 2;                      // of the stored format and measurement
+constexpr double long_enough = 8e-3;            // seconds of a transfer or copy that is worth timing
+constexpr std::size_t most_bytes = 256u << 20;  // larger than every cache
 constexpr std::size_t least_bytes = 16u << 10;
-constexpr int warm_up = 4;           // transfers before those that are timed
+constexpr int warm_up = 4;           // transfers before the timed ones
 constexpr double worth_a_trial = 1;  // predicted seconds of a job
 constexpr std::int64_t day = 24 * 60 * 60;
 
@@ -35,11 +35,11 @@ std::string key_of(const DeviceInfo& info) {
                      info.compute_units);
 }
 
-// What this process knows, so that it reads and measures once.
+// Rates of this process, so that it reads and measures once.
 struct Known {
   std::mutex mutex;
   std::map<std::string, std::optional<DeviceRates>> rates;
-  std::set<std::string> forgotten;  // in the cache, not here
+  std::set<std::string> forgotten;  // in the cache, but not in this process
 };
 Known& known() {
   static Known instance;
@@ -54,7 +54,7 @@ struct Timed {
   double copy = 0, upload = 0, download = 0, latency = 0;  // seconds
 };
 
-// Of arrays of so many bytes. Only `latency` where they are small.
+// Times of arrays of so many bytes. Small ones give only `latency`.
 Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte>& host) {
   DeviceSlab slab(device, whole_plan(copy_requirements(bytes)), 0);
   Timed result;
@@ -67,11 +67,11 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
                             for (int n = 0; n < times; ++n) copy_once(slab, bytes);
                           }) /
                 times;
-  // Staged transfers take several chunks of page-locked memory in turns, each of which takes milliseconds to make.
+  // Staged transfers use several chunks of page-locked memory, each of which takes milliseconds to allocate.
   for (int n = 0; n < warm_up; ++n) slab.upload_bytes("from", 0, host.data(), bytes);
   slab.wait();
   result.upload = best_time(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
-  slab.download_bytes("from", 0, host.data(), bytes);  // small ones take a chunk, too
+  slab.download_bytes("from", 0, host.data(), bytes);  // small ones use a chunk as well
   result.download = best_time(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
   result.latency = best_time(slab, [&] {
     copy_once(slab, least_bytes);
@@ -80,8 +80,8 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
   return result;
 }
 
-// Arrays grow until they take long enough, or reach what the budget lets them.
-// `small`: the budget did not let them grow so far; the rates are then those of caches and latencies.
+// Measures with growing arrays until they take long enough, or reach the budget. `small`: the budget was too small; the
+// rates are then those of caches and latencies.
 DeviceRates measure(const Device& device, bool* small) {
   const std::size_t most = std::min({most_bytes, device.ledger().available() / 4, device.max_allocation()});
   if (most < least_bytes) throw PlanError("the budget is too small to measure anything");
@@ -116,7 +116,7 @@ std::string load(const std::string& key) {
 
 using Doubts = std::map<std::string, std::int64_t>;
 
-// What is kept of rates that are forgotten.
+// Cache entry for forgotten rates.
 std::string forgotten_text(const Doubts& doubted) {
   return nlohmann::json{{"version", version}, {"doubted", doubted}}.dump();
 }
@@ -131,7 +131,7 @@ Doubts doubts_from_text(const std::string& text) {
   }
 }
 
-// With the lock held.
+// Called with the lock held.
 std::optional<DeviceRates> find_or_measure(const Device& device,
                                            std::map<std::string, std::optional<DeviceRates>>& all) {
   const std::string key = key_of(device.info());
@@ -147,7 +147,7 @@ std::optional<DeviceRates> find_or_measure(const Device& device,
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
-      // A tiny budget, or a device with a fault, which the run will meet itself. Another device of the kind may do.
+      // A tiny budget, or a fault that the run will report. Another device of the kind may succeed.
       library_log()->debug("{}: its rates were not measured: {}", device.info().name, error.what());
       return std::nullopt;
     }
@@ -161,9 +161,9 @@ bool unlike(const std::vector<Device>& devices) {
                      [&](const Device& device) { return key_of(device.info()) != key_of(devices.front().info()); });
 }
 
-// A part of the volume in its middle, as thick as fits.
+// Plan of a slab in the middle of the volume, as thick as fits.
 Plan trial_plan(const Requirements& requirements, const Device& device, int iterations) {
-  // As thick as a GPU needs to be busy: of slices as large as 1024^2 a few would be timed as a fraction of its rate.
+  // A GPU needs enough slices to be busy: a few of 1024^2 voxels would give a fraction of its rate.
   const std::size_t most = device.info().cpu() ? std::size_t{256} << 20 : std::size_t{4} << 30;
   const std::size_t budget = std::min(most, device.ledger().available() / (device.info().cpu() ? 1 : 2));
   const auto slices = requirements.slices().count();
@@ -219,7 +219,7 @@ void forget_rates(const std::vector<Device>& devices, const std::string& reason,
     rates->doubted[reason] = now;
     store(key, forgotten_text(rates->doubted));
     known().forgotten.insert(key);
-    library_log()->debug("{}: its rates seem {}, and are measured anew at the next start", device.info().name, reason);
+    library_log()->debug("{}: its rates seem {}, and are measured again at the next start", device.info().name, reason);
   }
 }
 

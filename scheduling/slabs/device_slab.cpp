@@ -16,7 +16,7 @@ DeviceSlab::~DeviceSlab() {
   try {
     device_.finish();
     for (auto& [name, array] : arrays_) array.buffer.retire();
-  } catch (const std::exception&) {  // the error that ended the run is already on its way
+  } catch (const std::exception&) {  // the run reports another error
   }
 }
 
@@ -31,14 +31,14 @@ Bytes bytes_of(std::size_t slice, Range slices, std::int64_t first = 0) {
   return {slice * unsigned_count(slices.begin - first), slice * slices.size()};
 }
 
-// Pieces of a download become voxels of the sink, the first at byte `start` of the whole volume.
+// Writes pieces of a download to the sink, the first at byte `start` of the whole volume.
 Staging::Piece into(VolumeSink& sink, std::size_t start) {
   return [&sink, start](std::byte* at, std::size_t begin, std::size_t count) {
     sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
   };
 }
 
-// The part of `slices` whose voxels reside on a device, perhaps nothing.
+// The part of `slices` whose voxels reside on a device, perhaps empty.
 Range slices_in(const VoxelRange& voxels, std::size_t slice, Range slices) {
   const auto at = [&](std::size_t voxel) { return static_cast<std::int64_t>(voxel * sizeof(float) / slice); };
   const Range part = voxels.empty() ? Range{} : common(slices, {at(voxels.begin), at(voxels.end)});
@@ -194,7 +194,7 @@ Event DeviceSlab::read_slices(Staging& staging, const Buffer& buffer, std::size_
 
 void DeviceSlab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {
   const Buffer& buffer = array(name).buffer;
-  // Two uploads to parts of one array need no order between them: both are on the upload queue, which is in order.
+  // Uploads to parts of one array need no order between them: the upload queue is in order.
   enqueue(Queue::upload, {{name, Access::out}},
           [&](std::span<const Event> waits) { return staging_.write(buffer, offset, host, bytes, waits); });
 }

@@ -1,4 +1,4 @@
-// A slab with its arrays on a device, as the executor sees it: transfers, and other slabs that take its place.
+// A slab with its arrays on a device, as the executor sees it: with transfers.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace halocline {
 
 class DeviceSlab : public Slab {
  public:
-  /// Allocates every declared array for the largest of the slabs that `plan` gives to its device number `device_index`,
-  /// and begins with the first of them.
+  /// Allocates all arrays for the largest slabs of device number `device_index` of the plan, and begins with the first
+  /// of them.
   DeviceSlab(Device device, const Plan& plan, int device_index);
-  /// Waits for what is in flight, so that host memory and arrays outlive their commands.
+  /// Waits for all commands, so that host memory and arrays outlive them.
   ~DeviceSlab();
 
-  /// Allocates another array, no image, that `plan` has beside those that the slab was made with.
+  /// Allocates another array of the plan.
   using Slab::add;
-  /// From now on the arrays hold another slab of the same device. Contents stay as they are.
+  /// Makes the arrays those of another slab of the device. Contents do not change.
   void move_to(const SlabPlan& slab) { plan_ = slab; }
-  /// Copies slices (global numbers) of a volume or slice array from/to host memory that holds slices from `host_begin`
-  /// on.
+  SlabPlan current() const { return plan_; }
+  /// Transfers slices (global numbers) of a volume or slice array from/to host memory that holds slices from
+  /// `host_begin` on. Returns the bytes moved, as all transfers of slices do.
   std::size_t upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
   std::size_t download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
-  /// As download(), but what goes through page-locked memory may arrive later: when settle() or wait() returns.
+  /// Like download(), but staged data may arrive later: when settle() or wait() returns.
   std::size_t download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
-  /// Returns the bytes that cross the bus, as download() does.
   std::size_t download_later(const std::string& name, Range slices, VolumeSink& sink);
   void settle() { later_.settle(); }
-  /// `bytes` from one array into another, on the device.
+  /// A copy of `bytes` from one array to another.
   struct Copy {
     std::string from;
     std::size_t from_offset;
@@ -43,57 +43,50 @@ class DeviceSlab : public Slab {
     std::size_t to_offset, bytes;
   };
   void copy(const std::vector<Copy>& copies);
-  /// Whether there is such an array.
   bool has(const std::string& name) const { return arrays_.contains(name); }
-  /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from
-  /// where the voxels come from, piece by piece into the memory that the bus reads; and to where they go, all of which
-  /// have arrived when the call returns. Voxels that lie on this device, or go to a place there, are copied without the
-  /// bus. Both return the bytes that crossed it.
+  /// Transfers slices of a float32 volume from a source, in pieces, or to a sink, which has all of them when the call
+  /// returns. Voxels that reside on this device are copied there, and not counted.
   std::size_t upload(const std::string& name, Range slices, const VolumeSource& source);
   std::size_t download(const std::string& name, Range slices, VolumeSink& sink);
-  /// `bytes` at `offset` of an array (projections).
+  /// Transfers `bytes` at `offset` of an array.
   void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
-  /// `bytes` into an array, at its beginning or at `offset`, which `fill` writes piece by piece into the memory that
-  /// the bus reads.
+  /// Uploads `bytes` to an array, at its beginning or at `offset`; `fill` writes them in pieces to staging memory.
   void upload_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& fill);
   void upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {
     upload_bytes(name, 0, bytes, fill);
   }
-  /// `bytes` at `offset` of an array, which `take` gets piece by piece; all have arrived when the call returns.
+  /// Downloads `bytes` at `offset` of an array to `take`, in pieces; all have arrived when the call returns.
   void download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take);
-  /// Voxels [first, first + count) of a source to byte `offset` of an array (projections), or from there to a sink,
-  /// within this device. False, and nothing is done, where they do not all lie here.
+  /// Copies voxels [first, first + count) of a source to byte `offset` of an array, or from there to a sink, within
+  /// this device. False, without effect, where they do not all reside on it.
   bool copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
                  std::size_t offset);
   bool copy_to(VolumeSink& sink, std::size_t first, std::size_t count, const std::string& name, std::size_t offset);
-  /// Whether an upload of so many bytes takes them from where they lie.
+  /// True if a transfer of so many bytes is not staged.
   bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
-  /// The last command that was enqueued here.
+  /// The last enqueued command.
   const Event& last() const { return last_; }
-  /// What downloads slices of a volume of float32 to `sink` once `written` has ended, and returns the bytes that
-  /// crossed the bus when all have arrived. One other thread at a time may call such functions while this one goes on:
-  /// no command waits for them, so whoever writes these slices again does so after their return. Not after a swap() of
-  /// the array.
+  /// Returns a function that downloads slices of a float32 volume to `sink` once `written` has ended, waits for them,
+  /// and returns the bytes moved. One other thread at a time may call such functions meanwhile: no command waits for
+  /// them, so slices must not be overwritten before they return, and the array must not be swapped.
   std::function<std::size_t()> fetch(const std::string& name, Range slices, Event written, VolumeSink& sink);
-  /// `bytes` of an array, `begin` counted from the volume's first slice, to host memory once `made` has ended, and from
-  /// there once `free` has: not ordered with other commands, so that other threads may call these at any time.
+  /// Reads `bytes` of an array to host memory once `made` has ended, or writes them once `free` has; `begin` counts
+  /// from the volume's first slice. Not ordered with other commands. Thread-safe.
   Event read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
                   const Event& made) const;
   Event write_part(const std::string& name, std::size_t begin, std::size_t bytes, const std::byte* from,
                    const Event& free) const;
-  /// Waits until all that was enqueued here has ended.
+  /// Waits for all commands.
   void wait();
-  /// Gives page-locked memory back until the next transfer that needs it.
+  /// Frees page-locked memory until the next staged transfer.
   void release_staging();
-  /// Throws as wait() does for commands that have ended and failed, without waiting.
+  /// Throws for failed commands as wait() does, without waiting.
   void check() { device_.check(); }
-  /// Seconds that kernels ran until the last wait(), since this was called before; in plans of iterations with several
-  /// resident slabs.
+  /// Seconds of kernels until the last wait(), since the last call; in plans of iterations with several resident slabs.
   double take_busy_seconds() { return std::exchange(busy_seconds_, 0); }
-  /// Marks what was enqueued last, on any queue, as the end of a step, and waits until at most `newer` of the steps
-  /// marked so far are in flight: keeps Ctrl-C and progress close to the device. `meanwhile` is called until then, as
-  /// long as it finds something to do.
+  /// Marks the last command, on any queue, as the end of a step, and waits until at most `newer` marked steps are in
+  /// flight, which keeps Ctrl-C and progress close to the device. Calls `meanwhile` until then, while it returns true.
   void mark_step(std::size_t newer = 2, const std::function<bool()>& meanwhile = {});
 
  private:
@@ -103,7 +96,7 @@ class DeviceSlab : public Slab {
   static Event read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
                            std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits);
 
-  Staging later_, fetching_;  // later_: of download_later(), whose chunks stay busy longer
+  Staging later_, fetching_;  // later_: for download_later(), whose chunks are busy for longer
   std::deque<Event> steps_;
 };
 

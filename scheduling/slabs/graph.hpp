@@ -1,4 +1,4 @@
-// Which commands a command must wait for, from the names it reads and writes.
+// Dependencies of commands, from the names of the arrays that they read and write.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 namespace halocline {
 
 /// Read-after-write, write-after-read and write-after-write order by array name. `Handle` is an event in the executor
-/// and a number in tests. A lane is an in-order queue: of its readers of an array only the latest needs to be waited
+/// and a number in tests. A lane is an in-order queue: only the latest of its readers of an array needs to be waited
 /// for.
 template <class Handle>
 class DependencyGraph {
  public:
-  /// What a command with these accesses waits for.
+  /// Commands that a command with these accesses waits for.
   std::vector<Handle> waits(const std::vector<std::pair<std::string, Access>>& accesses) const {
     std::vector<Handle> result;
     for (const auto& [name, access] : accesses) {
@@ -30,7 +30,7 @@ class DependencyGraph {
     return result;
   }
 
-  /// The command has been enqueued on `lane` and ends with `handle`.
+  /// Adds a command, enqueued on `lane`, that ends with `handle`.
   void add(const std::vector<std::pair<std::string, Access>>& accesses, const Handle& handle, int lane) {
     for (const auto& [name, access] : accesses) {
       State& state = arrays_[name];
@@ -44,10 +44,10 @@ class DependencyGraph {
     }
   }
 
-  /// The two names change places.
+  /// Swaps two names.
   void swap(const std::string& a, const std::string& b) { std::swap(arrays_[a], arrays_[b]); }
 
-  /// Everything before has ended.
+  /// Forgets all commands, which have ended.
   void clear() { arrays_.clear(); }
 
  private:

@@ -1,5 +1,4 @@
-// What an algorithm sees of the slab it works on: named arrays and launches. Events, neighbours and devices stay behind
-// it.
+// A slab as an algorithm sees it: named arrays and launches, without events, neighbours and devices.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +24,8 @@ namespace halocline {
 using SlabArgument = std::variant<ArrayAccess, LocalBytes, StructArgument, std::int32_t, std::uint32_t, std::int64_t,
                                   std::uint64_t, float, double, std::array<float, 2>, std::array<float, 4>>;
 
-/// One slab on one device (DeviceSlab, of which algorithms need no more than this). Arrays are those that the algorithm
-/// declared, of exactly the declared bytes; asking for another name is a logic_error. Slices are numbered as in the
-/// whole volume; slice `extended().begin` is the first in the buffers.
+/// One slab on one device. Arrays are those that the algorithm declared, of exactly the declared bytes; another name is
+/// a logic_error. Slices are numbered as in the whole volume; slice `extended().begin` is the first in the buffers.
 class Slab {
  public:
   Slab(const Slab&) = delete;
@@ -41,39 +39,38 @@ class Slab {
   std::int32_t nz() const { return static_cast<std::int32_t>(requirements_.size[2]); }
   /// Global number of the first slice in the buffers: kernels subtract it.
   std::int32_t offset() const { return static_cast<std::int32_t>(plan_.extended.begin); }
-  /// The volume and these of its slices, for kernels that take cl/extent.clh's Extent.
+  /// Extent of the volume and these of its slices, for kernels (cl/extent.clh).
   StructArgument extent(Range slices) const;
   const DeviceInfo& device() const { return device_.info(); }
 
   /// Enqueues a kernel over `global` work-items with the arguments in the kernel's order.
   void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, const std::vector<SlabArgument>& arguments);
-  /// The same with one work-item a voxel of `slices`: global = (nx, ny, slices.count()).
+  /// Enqueues a kernel with one work-item a voxel of `slices`: global = (nx, ny, slices.count()).
   void launch(const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments);
-  /// With an explicit group shape.
+  /// Enqueues a kernel with this group shape.
   void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
               const std::vector<SlabArgument>& arguments);
   void fill(const std::string& name, float value);
-  /// The same of slices of a volume or slice array.
+  /// Fills slices of a volume or slice array.
   void fill(const std::string& name, float value, Range slices);
-  /// In-place complex FFT of `batch` rows of `length` in array `name`.
+  /// Does an in-place complex FFT of `batch` rows of `length` in array `name`.
   void fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse);
-  /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
-  /// work in place becomes the state.
+  /// Swaps the contents of two arrays (of the same declaration but for lifetime), for passes that do not work in place.
   void swap(const std::string& a, const std::string& b);
-  /// Projections of the slab's rows into these rows of the first `layers` of an image array; of an array that declares
-  /// rows of its own, all of them.
+  /// Copies projections of the slab's rows to these rows of the first `layers` of an image array; all rows of an array
+  /// that declares its own.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t layers);
   /// Width, height and layers of an image or planes array.
   std::array<std::size_t, 3> image_extent(const std::string& name) const;
   /// Bytes of one slice of a volume or slice array.
   std::size_t slice_bytes(const std::string& name) const;
-  /// The beginning of an array to host memory; waits for it.
+  /// Reads the beginning of an array to host memory, and waits for it.
   void read(const std::string& name, void* host, std::size_t bytes);
-  /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
+  /// Writes host memory, which is copied before the call returns, to a `fixed` array.
   void set(const std::string& name, const void* data, std::size_t bytes);
 
-  /// While it lives, `names.at(n)` stands for an array that is called n: a step of a program that was written with
-  /// names of its own works on the program's arrays. Other names stand for themselves.
+  /// Translates the names of arrays during its lifetime: a step that was written with names of its own works on the
+  /// program's arrays `names.at(n)`. Other names are unchanged.
   class Names {
    public:
     Names(Slab& slab, const std::map<std::string, std::string>& names);
@@ -87,8 +84,8 @@ class Slab {
   };
 
  protected:
-  /// Allocates every declared array for the largest of the slabs that `plan` gives to its device number `device_index`,
-  /// and begins with the first of them.
+  /// Allocates all arrays for the largest slabs of device number `device_index` of the plan, and begins with the first
+  /// of them.
   Slab(Device device, const Plan& plan, int device_index);
   ~Slab() = default;
   void add(const ArrayNeed& need, const Plan& plan, int device_index);
@@ -113,11 +110,11 @@ class Slab {
   std::map<std::string, Array> arrays_;
   DependencyGraph<Event> graph_;
   Event last_;
-  bool timed_;                   // whether
-  std::vector<Event> computed_;  // holds commands since the last wait(),
-  double busy_seconds_ = 0;      // and how long those before it took, that nobody asked for
+  bool timed_;                   // true to keep
+  std::vector<Event> computed_;  // commands since the last wait(),
+  double busy_seconds_ = 0;      // and the seconds of those before
   std::map<std::pair<std::size_t, std::size_t>, Fft> ffts_;
-  std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies that uploads in flight read
+  std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies for uploads in flight
 };
 
 }  // namespace halocline

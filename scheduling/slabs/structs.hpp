@@ -1,4 +1,4 @@
-// The structs that kernels of several algorithms take by value: cl/extent.clh.
+// Structs that kernels of several algorithms take by value: cl/extent.clh.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace structs {
 static_assert(sizeof(Extent) == 6 * 4 && sizeof(PerAxis) == 3 * 4 && sizeof(Batch) == 6 * 4);
 }  // namespace structs
 
-/// PerAxis of numbers that are taken as float32.
+/// PerAxis with these numbers as float32.
 template <class Number>
 StructArgument per_axis(const std::array<Number, 3>& values) {
   return argument_struct(

@@ -1,4 +1,4 @@
-// What moves over the bus in a run.
+// Traffic over the bus in a run.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace halocline {
 
-/// Bytes to the devices and back, counted by the threads of all of them.
+/// Bytes to and from the devices, counted by the threads of all of them.
 struct BusTraffic {
   std::atomic<std::size_t> up{0}, down{0};
   double total() const { return static_cast<double>(up + down); }

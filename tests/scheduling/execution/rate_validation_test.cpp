@@ -128,7 +128,7 @@ TEST_F(ForgottenRates, AreMeasuredByTheNextProcessAtMostOnceADayForEachReason) {
   const double good = spoiled.upload;
   spoiled.upload = 1e3;
   keep(spoiled);
-  EXPECT_THAT(start("--dry-run"), Not(HasSubstr("measured anew")));
+  EXPECT_THAT(start("--dry-run"), Not(HasSubstr("measured again")));
   EXPECT_EQ(kept()->upload, 1e3);  // rates are kept from run to run
   ASSERT_EQ(device_rates(devices.front()).value().upload, 1e3);
 
@@ -176,7 +176,7 @@ TEST_F(ForgottenRates, ARunFindsThem) {
   const auto run = nlohmann::json::parse(content(f / "r.json"))["runs"]["denoise"];
   if (run["seconds"].get<double>() < 0.2) GTEST_SKIP() << "this device is too fast for the test";
   EXPECT_GT(run["predicted"]["seconds"].get<double>(), 40);
-  EXPECT_THAT(said, HasSubstr("its rates seem too low, and are measured anew at the next start"));
+  EXPECT_THAT(said, HasSubstr("its rates seem too low, and are measured again at the next start"));
   EXPECT_FALSE(kept());
   start("--iterations 1");
   ASSERT_TRUE(kept());

@@ -27,17 +27,17 @@ class Stopping : public testing::Test {
 TEST_F(Stopping, WithoutALimitAllIterationsFit) {
   TimeLimit time(0);
   EXPECT_EQ(time.count(7), 7);
-  time.did(7);
+  time.add(7);
   EXPECT_EQ(time.count(1000), 1000);
 }
 
 TEST_F(Stopping, PassesGrowUntilTheSpeedIsKnownAndEndWithTheTime) {
   TimeLimit time(1.0);
   EXPECT_EQ(time.count(100), 1);
-  time.did(1);  // no measure of the speed
+  time.add(1);  // no measure of the speed
   EXPECT_EQ(time.count(100), 2);
   wait(0.2);
-  time.did(2);  // 0.1 s each: four or fewer, of the seven that fit
+  time.add(2);  // 0.1 s each: four or fewer, of the seven that fit
   EXPECT_LE(time.count(100), 4);
   EXPECT_GE(time.count(100), 1);
   EXPECT_EQ(time.count(1), 1);
@@ -56,42 +56,42 @@ TEST_F(Stopping, ATimeThatIsOverBeforeTheFirstIterationAllowsNone) {
 TEST_F(Stopping, WithoutKeepingCtrlCThrows) {
   CommonStop stop(false);
   stop.begin(5);
-  EXPECT_TRUE(stop.go(0));
+  EXPECT_TRUE(stop.may_begin(0));
   request_interrupt(true);
-  EXPECT_THROW(stop.go(1), Interrupted);
+  EXPECT_THROW(stop.may_begin(1), Interrupted);
 }
 
 TEST_F(Stopping, CtrlCEndsThePassAfterTheFarthestIteration) {
   CommonStop stop(true);
   stop.begin(9);
-  for (int n = 0; n < 4; ++n) EXPECT_TRUE(stop.go(n));
-  EXPECT_TRUE(stop.go(0));  // another slab
+  for (int n = 0; n < 4; ++n) EXPECT_TRUE(stop.may_begin(n));
+  EXPECT_TRUE(stop.may_begin(0));  // another slab
   request_interrupt(true);
-  EXPECT_TRUE(stop.go(1));
+  EXPECT_TRUE(stop.may_begin(1));
   EXPECT_TRUE(stop.interrupted());
   EXPECT_EQ(stop.count(), 4);
-  EXPECT_TRUE(stop.go(3));
-  EXPECT_FALSE(stop.go(4));
+  EXPECT_TRUE(stop.may_begin(3));
+  EXPECT_FALSE(stop.may_begin(4));
   EXPECT_FALSE(interrupt_requested());  // answered; the next one ends it
   request_interrupt(true);
-  EXPECT_THROW(stop.go(2), Interrupted);
+  EXPECT_THROW(stop.may_begin(2), Interrupted);
 }
 
 TEST_F(Stopping, IterationsThatAreTakenTogetherEndTogether) {
   CommonStop stop(true);
   stop.begin(9);
-  EXPECT_TRUE(stop.go(0, 3));
-  EXPECT_TRUE(stop.go(3, 3));
+  EXPECT_TRUE(stop.may_begin(0, 3));
+  EXPECT_TRUE(stop.may_begin(3, 3));
   request_interrupt(true);
-  EXPECT_FALSE(stop.go(6, 3));
+  EXPECT_FALSE(stop.may_begin(6, 3));
   EXPECT_EQ(stop.count(), 6);
 }
 
 TEST_F(Stopping, CtrlCAfterTheLastIterationIsNotLost) {
   CommonStop stop(true);
   stop.begin(2);
-  EXPECT_TRUE(stop.go(0));
-  EXPECT_TRUE(stop.go(1));
+  EXPECT_TRUE(stop.may_begin(0));
+  EXPECT_TRUE(stop.may_begin(1));
   request_interrupt(true);
   stop.end();
   EXPECT_TRUE(stop.interrupted());
@@ -108,7 +108,7 @@ TEST_F(Stopping, ThreadsAgree) {
     std::vector<std::jthread> threads;
     for (int& mine : done)
       threads.emplace_back([&] {
-        for (int n = 0; n < 100000 && stop.go(n); ++n) {
+        for (int n = 0; n < 100000 && stop.may_begin(n); ++n) {
           mine = n + 1;
           if (n == 500 && !pressed.exchange(true)) request_interrupt(true);
         }

@@ -149,17 +149,17 @@ TEST(Residence, BringsWhatIsReadAndTakesBackWhatChanged) {
       text += move.kind == Move::Kind::load ? 'L' : move.kind == Move::Kind::store ? 'S' : 'Z';
     return text;
   };
-  EXPECT_EQ(kinds(residence.enter("r", first, Access::in, false)), "L");
-  EXPECT_EQ(kinds(residence.enter("r", first, Access::inout, false)), "") << "it is there";
-  EXPECT_EQ(kinds(residence.enter("r", second, Access::out, false)), "S") << "the first has changed";
-  EXPECT_EQ(kinds(residence.enter("r", first, Access::out, true)), "SZ");
-  EXPECT_EQ(kinds(residence.leave()), "S");
-  EXPECT_EQ(kinds(residence.leave()), "");
-  EXPECT_EQ(kinds(residence.enter("r", first, Access::in, false)), "L") << "nothing is held after leave()";
-  EXPECT_EQ(kinds(residence.enter("r", second, Access::in, false)), "L") << "nothing had changed";
-  EXPECT_EQ(kinds(residence.enter("x", first, Access::inout, false)), "");
-  EXPECT_EQ(kinds(residence.enter("x", first, Access::out, true)), "Z");
-  EXPECT_EQ(kinds(residence.leave()), "");
+  EXPECT_EQ(kinds(residence.before_use("r", first, Access::in, false)), "L");
+  EXPECT_EQ(kinds(residence.before_use("r", first, Access::inout, false)), "") << "it is there";
+  EXPECT_EQ(kinds(residence.before_use("r", second, Access::out, false)), "S") << "the first has changed";
+  EXPECT_EQ(kinds(residence.before_use("r", first, Access::out, true)), "SZ");
+  EXPECT_EQ(kinds(residence.store_all()), "S");
+  EXPECT_EQ(kinds(residence.store_all()), "");
+  EXPECT_EQ(kinds(residence.before_use("r", first, Access::in, false)), "L") << "nothing is held after store_all()";
+  EXPECT_EQ(kinds(residence.before_use("r", second, Access::in, false)), "L") << "nothing had changed";
+  EXPECT_EQ(kinds(residence.before_use("x", first, Access::inout, false)), "");
+  EXPECT_EQ(kinds(residence.before_use("x", first, Access::out, true)), "Z");
+  EXPECT_EQ(kinds(residence.store_all()), "");
 }
 
 TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
