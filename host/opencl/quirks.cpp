@@ -48,18 +48,18 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
-  // Its compiler prints the number of warnings to stderr, whatever the log is for.
+  // PoCL's compiler prints the number of warnings to stderr, whatever the log is for.
   if (is_pocl(device)) {
     quirks.build_options = "-w";
     quirks.builds_before_binary = 16;
   }
-  // It lacks the intrinsics that inlining makes of restrict.
+  // Oclgrind lacks the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;
 }
 
 std::string program_options(const DeviceInfo& device, const std::string& file, const std::string& options) {
-  // Its compiler, LLVM 18, ends the process while it optimises these kernels: "Instruction Combining did not reach a
+  // PoCL 6.0 (LLVM 18) ends the process while it optimises these kernels: "Instruction Combining did not reach a
   // fixpoint".
   const bool weighted_variant = file == "pdu_variant.cl" && contains(options, "WEIGHTED");
   return is_pocl(device) && version_of(device.driver) == std::array{6, 0} && weighted_variant ? "-cl-opt-disable" : "";

@@ -91,7 +91,7 @@ int file_in_memory() {
   return file;
 }
 
-// Nothing can be captured without a standard error output.
+// Begins the capture, unless there is no standard error output.
 void begin(Capture& c) {
   const int terminal = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (terminal < 0) return;

@@ -26,7 +26,7 @@ void ResumableOutput::write(std::size_t first, std::size_t count, float* from) {
     for (const auto& part : parts) store_->keep(static_cast<std::size_t>(part.begin), part.size(), at(part));
   try {
     end_if_failed();
-    // In memory the new values may have overwritten the old ones, so the sink gets all of them.
+    // New values may have overwritten the old ones in memory, so the sink gets all of them.
     if (output_.data() != nullptr)
       output_.write(first, count, from);
     else

@@ -154,7 +154,7 @@ class VoxelSumRun {
       slab.swap(raw_, next_raw_);
       if (step_.filter) step_.filter(slab, batch);
       const bool begins = first == 0, ends = batch.end == views_;
-      // In pieces while slices of the slab before are still downloaded, and where downloads of these begin.
+      // Pieces are small while slices of the slab before are downloaded, and where downloads of these begin.
       const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();
       for (std::int64_t at = slab.interior().begin; at < slab.interior().end; at += step) {
         const Range slices{at, std::min(at + step, slab.interior().end)};

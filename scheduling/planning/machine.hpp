@@ -15,14 +15,14 @@ struct Machine {
   std::vector<DeviceModel> devices;
 };
 
-/// Takes a description apart. JSON:
+/// Parses a description. JSON:
 /// {"name", "source" (optional), "host": {"memory_gib", "bus_gb_per_s" (optional, of all devices together)},
 ///  "devices": [{"name", "count" (1), "type" ("gpu", "cpu"), "platform" (""), "memory_gib", "max_allocation_gib" (all),
 ///   "copy_gb_per_s", "upload_gb_per_s", "download_gb_per_s" (as upload), "latency_us" (50), "texel_pairs" (false),
 ///   "shares_memory" (with the host; false, but for CPUs),
 ///   "rates": {name of a kernel: units of work a second} (none)}]}
-/// As of open devices, a tenth of a GPU's memory is left to its driver. `file` is named in the InputError that says
-/// what is wrong and what was expected.
+/// A tenth of a GPU's memory is left to its driver, as for open devices. Throws InputError that names `file`, the fault
+/// and what was expected.
 Machine parse_machine(const std::string& text, const std::string& file);
 Machine read_machine(const std::string& path);
 

@@ -83,7 +83,7 @@ void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool
 // Streamed slabs of an iterative method: with second buffers, so that transfers overlap with kernels, or without where
 // these do not fit.
 std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
-  // Beyond this the last region would hold the whole volume.
+  // The last region would otherwise hold the whole volume.
   const auto& r = common.requirements;
   const bool asked = options.iterations_per_exchange > 0;
   if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > r.slices().count()) return std::nullopt;
