@@ -94,6 +94,11 @@ bool fits(const Requirements& requirements, const DeviceModel& device, SlabExten
          });
 }
 
+SlabPlan slab_of(const Requirements& requirements, int device, Range interior, Range extended, int views) {
+  const Range rows = detector_rows(requirements, extended);
+  return {device, interior, extended, rows, total_bytes(requirements, {extended.count(), rows.count()}, views)};
+}
+
 class Layouter {
  public:
   Layouter(const Requirements& requirements, std::span<const DeviceModel> devices, int iterations, int views)
@@ -236,15 +241,6 @@ class Layouter {
   std::int64_t nz_;
   static constexpr std::int64_t fewest_with_thin_ends = 6, thick_enough = 8;  // slabs, slices
 };
-
-}  // namespace
-
-namespace {
-
-SlabPlan slab_of(const Requirements& requirements, int device, Range interior, Range extended, int views) {
-  const Range rows = detector_rows(requirements, extended);
-  return {device, interior, extended, rows, total_bytes(requirements, {extended.count(), rows.count()}, views)};
-}
 
 }  // namespace
 
