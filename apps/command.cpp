@@ -61,8 +61,8 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   return result;
 }
 
-// Breaks long descriptions, which CLI11 2.1 leaves to the terminal, and tells where the common options are: subcommands
-// do not show them.
+// Breaks long descriptions, which CLI11 2.1 leaves to the terminal, and names the place of the common options:
+// subcommands do not show them.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -127,7 +127,7 @@ void refuse_empty_values(const CLI::App& app) {
   for (const auto* sub : app.get_subcommands()) refuse_empty_values(*sub);
 }
 
-// As a shell takes it.
+// The command line in a shell's words.
 std::string command_line_of(int argc, const char* const* argv) {
   constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+./,:@%";
   std::string line = "halocline";

@@ -1,4 +1,4 @@
-// What `halocline --version` prints.
+// The text of `halocline --version`.
 #pragma once
 
 #include <string>

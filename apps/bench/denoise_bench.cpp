@@ -19,14 +19,14 @@ namespace halocline {
 namespace {
 
 constexpr double phantom_noise = 0.1, phantom_lambda = 1.0 / 15;
-constexpr int most_iterations = 1000;        // to a gap
-constexpr int endless_iterations = 1 << 18;  // of a rate
-constexpr std::size_t smallest_edge = 8;     // that a missing `size` may come to
+constexpr int most_iterations = 1000;        // on the way to a gap
+constexpr int endless_iterations = 1 << 18;  // while a rate is measured
+constexpr std::size_t smallest_edge = 8;     // least value of a missing `size`
 const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
-constexpr std::size_t frame_count = 8;  // of pdu4d
+constexpr std::size_t frame_count = 8;  // frames of pdu4d
 const std::vector<std::string> benched_methods{"pdu", "spdu", "tvgd", "pdu4d"};
 
-// In the order in which they are measured.
+// The forms of a method in the order in which they are measured.
 std::vector<BenchForm> forms_of(const std::string& method) {
   if (method == "tvgd") return descents;
   if (method == "pdu4d") return {{method, {}}};
@@ -47,12 +47,12 @@ std::vector<BenchForm> forms_of(const std::string& method) {
   return forms;
 }
 
-// What is not plain is slower than what is, and not what most runs do.
+// Forms of most runs; others are slower, and only measured by name.
 bool usual(const BenchForm& form) {
   return form.plain() || form.descends() || form.method == "pdu4d";
 }
 
-// Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
+// The grid of n voxels along each edge; pdu4d: of eight stacked frames of half the edge.
 Grid grid_of(const BenchForm& form, std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};
@@ -98,7 +98,7 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   };
   const bool all = has(options.forms, "all");
   std::vector<BenchForm> wanted;
-  std::vector<std::string> names;  // of the forms that the methods have
+  std::vector<std::string> names;  // names of the forms that the methods have
   for (const auto& method : benched_methods) {
     if (!options.methods.empty() && !has(options.methods, method)) continue;
     std::vector<std::string> own;
@@ -154,7 +154,7 @@ struct Inputs {
   }
 };
 
-// To a gap: it solves its problem in this form alone. tvgd has no dual, and no gap.
+// Forms that alone solve their problem, so that each is timed to a gap. tvgd has no dual, and no gap.
 bool takes_own_time(const BenchForm& form) {
   return !form.plain() && !form.descends();
 }

@@ -14,12 +14,12 @@ namespace halocline {
 
 struct DenoiseBenchOptions {
   std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
-  std::vector<std::string> methods;  ///< of pdu, spdu, tvgd, pdu4d; empty: all
-  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
+  std::vector<std::string> methods;  ///< some of pdu, spdu, tvgd, pdu4d; empty: all
+  /// Names by form_name(), at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
   /// and 16 bits, and all of tvgd and pdu4d.
   std::vector<std::string> forms;
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
-  double seconds = 0.3;                        ///< of measuring a form; no less than one pass
+  double seconds = 0.3;                        ///< time of measuring a form; no less than one pass
 };
 
 struct DenoiseBenchPlan {
@@ -32,7 +32,7 @@ struct DenoiseBenchPlan {
 struct FormRate {
   BenchForm form;
   IterationCost cost;
-  double voxels = 0;            ///< of the volume: size^3, but of frames an even size's
+  double voxels = 0;            ///< voxels of the volume: size^3, but of frames an even size's
   double voxel_iterations = 0;  ///< a second, in the best of the runs
   double copy_bandwidth = 0;    ///< bytes/s, measured beside it
   double bandwidth() const { return voxel_iterations * cost.bytes; }
@@ -55,7 +55,7 @@ struct DenoiseBench {
   std::vector<TimeToGap> times;
 };
 
-/// What bench_denoise() would run. Without a size it is made smaller until all forms lie in the device's memory as one
+/// The work of bench_denoise(). Without a size it is made smaller until all forms lie in the device's memory as one
 /// slab; forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
 /// PlanError if nothing fits.
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);

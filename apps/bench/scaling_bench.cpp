@@ -19,7 +19,7 @@ bool is_fdk(const std::string& job) {
   return job.starts_with("fdk");
 }
 
-// What a run of a job tells.
+// The results of a run of a job.
 struct Ran {
   Plan plan;
   double seconds = 0;
@@ -36,7 +36,7 @@ class Data {
     cube_.size = {options.size, options.size, options.size * times};
   }
 
-  /// stays: slabs that fit stay on the devices, whether that is faster or not.
+  /// stays: slabs that fit remain on the devices, whether that is faster or not.
   Ran run(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays = false) {
     check_interrupt();
     if (is_fdk(job)) {

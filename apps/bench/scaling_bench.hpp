@@ -15,11 +15,11 @@ namespace halocline {
 const std::vector<std::string>& scaling_jobs();
 
 struct ScalingOptions {
-  std::vector<std::string> jobs;  ///< of scaling_jobs(); empty: all that the devices can do
+  std::vector<std::string> jobs;  ///< some of scaling_jobs(); empty: all that the devices can do
   std::size_t size = 512;         ///< voxels along each edge, views, and pixels along each edge of the detector
   int iterations = 60;            ///< pdu, tvgd: all of them, without a look at the gap
-  bool stay = false;              ///< slabs that fit stay on the devices, whether that is faster or not
-  int runs = 2;                   ///< of which the best counts, after one that compiles
+  bool stay = false;              ///< slabs that fit remain on the devices, whether that is faster or not
+  int runs = 2;                   ///< runs of which the best counts, after one that compiles
 };
 
 /// Devices that run together.
@@ -31,13 +31,13 @@ struct ScalingTeam {
 
 struct ScalingRate {
   std::string job, team;
-  std::size_t devices = 0;  ///< of the team that the plan uses
+  std::size_t devices = 0;  ///< devices of the team that the plan uses
   std::size_t slabs = 0;
-  bool resident = true;                                                 ///< the slabs stay on the devices
+  bool resident = true;                                                 ///< the slabs remain on the devices
   double updates = 0;                                                   ///< voxel-iterations, or voxels times views
   double seconds = 0, predicted = 0;                                    ///< host to host
-  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: of an iteration where slabs
-                                                                        ///< stay, from runs of once and three times as
+  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: time of an iteration where slabs
+                                                                        ///< remain, from runs of once and three times as
                                                                         ///< many; NaN: they do not fit
   double rate() const { return updates / seconds; }
 };

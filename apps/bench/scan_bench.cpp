@@ -28,8 +28,8 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t places = 256;       // where results are compared with fp64
-constexpr std::size_t smallest_scan = 8;  // that a missing `size` may come to
+constexpr std::size_t places = 256;       // places where results are compared with fp64
+constexpr std::size_t smallest_scan = 8;  // least value of a missing `size`
 constexpr std::size_t most_size = 8192, most_views = 65536;
 
 const char* const scan_names[] = {"project", "backproject", "fdk", "slices"};
@@ -123,7 +123,7 @@ std::string first_line(const std::string& text) {
 // fp64 results at some places.
 struct Exact {
   std::vector<double> values;
-  double terms = 0;  // of a place, on average
+  double terms = 0;  // terms of a place, on average
 
   double relative_rmse(const std::vector<float>& found) const {
     double squares = 0, largest = 0;

@@ -1,4 +1,4 @@
-// How fast projection, back-projection, FDK and slices are on a device in every mode that it has, how near that is to
+// Speed of projection, back-projection, FDK and slices on a device in every mode that it has, how near that is to
 // what the device's texture units or memory allow, and how far the result is from fp64.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace halocline {
 /// three orthogonal ones of projections that are filtered and lie on the device.
 enum class ScanBench { project, backproject, fdk, slices };
 std::string scan_bench_name(ScanBench bench);
-/// What `modes` may hold; some devices lack some.
+/// The names that `modes` may hold; some devices lack some.
 std::vector<std::string> scan_bench_modes(ScanBench bench);
 
 struct ScanBenchOptions {
@@ -28,38 +28,38 @@ struct ScanBenchOptions {
   /// rows of its detector of N columns. none: a row on each slice
   std::optional<std::size_t> slices, rows;
   std::vector<std::string> modes;  ///< empty: all
-  double seconds = 0.3;            ///< of measuring a mode; no less than one run
+  double seconds = 0.3;            ///< time of measuring a mode; no less than one run
 };
 
 constexpr std::size_t least_bench_views = 12;
 
 struct ScanBenchPlan {
   std::size_t size = 0, views = 0;
-  std::size_t slices = 0, rows = 0;  ///< of a parallel beam; 0: a cone beam
+  std::size_t slices = 0, rows = 0;  ///< sizes of a parallel beam; 0: a cone beam
   std::vector<std::string> modes;
   std::vector<std::string> left_out;  ///< modes that the device does not take, and why
   std::size_t bytes = 0;              ///< device memory of the mode that needs most
 };
 
-/// Of a run with recorded commands.
+/// Times of a run with recorded commands.
 struct HostToHost {
   double device_seconds = 0;  ///< from the first command's start to the last one's end
   double kernel_seconds = 0, upload_seconds = 0, download_seconds = 0;  ///< sums over the commands
-  /// What no order of the commands can go below while kernels and transfers run side by side.
+  /// The least that any order of the commands can take while kernels and transfers run side by side.
   double least_seconds() const { return std::max(kernel_seconds, upload_seconds + download_seconds); }
 };
 
 struct ScanRate {
   std::string mode;
-  double seconds = 0;              ///< of all views, in the best of the runs
+  double seconds = 0;              ///< time of all views, in the best of the runs
   double updates = 0;              ///< voxels times views (slices: pixels times views)
   double rays = 0;                 ///< pixels of all views
-  Fetch fetch;                     ///< what the mode reads of the volume, or of the projections
-  double fetches = 0;              ///< that the formula needs if nothing is kept from one to the next
+  Fetch fetch;                     ///< reads of the volume, or of the projections
+  double fetches = 0;              ///< number that the formula needs if nothing is kept from one to the next
   double fetch_limit = 0;          ///< fetches a second, measured beside it
   double bytes = 0;                ///< in the device's memory, every value of an array once a kernel
   double copy_limit = 0;           ///< bytes a second, measured beside it
-  double relative_rmse = 0;        ///< of some hundred places, to the largest fp64 value there
+  double relative_rmse = 0;        ///< error of some hundred places, to the largest fp64 value there
   std::optional<HostToHost> host;  ///< fdk, which has no fetches and bytes
 
   double share_of_fetches() const { return fetches / seconds / fetch_limit; }
@@ -74,7 +74,7 @@ struct ScanBenchResult {
   double coordinate_error = 0, coordinate_bound = 0;
 };
 
-/// What run_scan_bench() would run. Without a size it is made smaller until all modes fit; modes too large for a given
+/// The work of run_scan_bench(). Without a size it is made smaller until all modes fit; modes too large for a given
 /// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows` or `modes`, and PlanError that
 /// names `size` if nothing fits.
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options);

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char magic[] = {'h', 'a', 'l', 'o', 's', 't', 'a', 't'};
-constexpr std::size_t part_bytes = std::size_t{4} << 20;  // that have a checksum
+constexpr std::size_t part_bytes = std::size_t{4} << 20;  // bytes that have a checksum
 
 nlohmann::json text_of(const CheckpointReader& file, const std::string& path) {
   return read_checkpoint_text(file, read_checkpoint_head(file, magic, path, true), path);
@@ -34,7 +34,7 @@ struct Place {
   std::size_t bytes = 0;
 };
 
-// Where the arrays lie. Every part is as it was written.
+// Places of the arrays. Refuses the file unless every part is as it was written.
 std::map<std::string, Place> checked_arrays(const CheckpointReader& file, const nlohmann::json& text,
                                             const std::string& path) {
   std::map<std::string, Place> places;
@@ -146,14 +146,14 @@ void Checkpoint::keep(const RunState& state) {
   try {
     write_state(state, std::move(text), path_);
     iterations_ = state.iterations;
-    told_ = false;
+    warned_ = false;
   } catch (const FileError& error) {
-    if (!told_)
+    if (!warned_)
       library_log()->warn(
           "{} The run goes on without a checkpoint after {} iterations, and tries again when the next is due{}",
           error.what(), state.iterations,
           iterations_ ? fmt::format("; the one after {} stays until then", *iterations_) : "");
-    told_ = true;
+    warned_ = true;
   }
 }
 

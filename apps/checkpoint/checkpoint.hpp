@@ -1,7 +1,7 @@
 // The state of an iterative run in a file, from which a later run goes on to a bitwise identical result.
 //
 // Layout: 32 bytes (see apps/checkpoint/checkpoint_file.hpp: place and length of what follows last), the arrays of the
-// state, and a JSON text that says what job they are of, how its strength was chosen, what the method was told about
+// state, and a JSON text that names their job, how its strength was chosen, what the method was given as
 // reductions (bits of doubles), where the arrays lie, and the CRC-32 of every 4 MiB of them. It is written under the
 // name FILE.tmp, forced to the disk and renamed: whenever the process is killed, FILE is the last state or the one
 // before.
@@ -28,22 +28,22 @@ class Checkpoint : public CheckpointStore {
   /// Throws InputError that names `checkpoint` if the file is there and `resume` is not given, or if the disk has no
   /// room for two states of so many bytes: one while it replaces the other.
   void check(std::size_t state_bytes, bool resume) const;
-  /// What the result depends on, by name; before anything else is kept or read.
+  /// Sets all that the result depends on, by name; to be called before anything is kept or read.
   void set_job(nlohmann::json job) { job_ = std::move(job); }
-  /// Goes on from the file, if there is one; whether there is. Throws InputError if it is none of ours, of another
+  /// Goes on from the file, and returns true, if there is one. Throws InputError if it is no checkpoint, of another
   /// format or job (which names all that differs), cut short or damaged (its arrays are looked at by kept()).
   bool resume();
-  /// Of the state that resume() found, and of those that are kept from now on.
+  /// The strength of the state that resume() found, and of those that are kept from now on.
   std::optional<ParameterChoice> strength;
 
-  /// Where the disk is full, that is a warning: the run goes on, the state that was kept before stays, and the next one
-  /// is tried again. It is said once, and anew only after a state could be kept in between.
+  /// Keeps a state. A full disk is a warning: the run goes on, the state that was kept before remains, and the next one
+  /// is tried again. The warning appears once, and again only after a state could be kept in between.
   void keep(const RunState& state) override;
   std::optional<RunState> kept() override;
 
   /// Iterations of the state in the file, if this run has written it or goes on from it.
   std::optional<int> iterations() const { return iterations_; }
-  /// How to go on from there; empty if there is nothing.
+  /// Instructions to go on from there; empty if there is nothing.
   std::string how_to_resume() const;
   /// The job is done: removes the file.
   void remove();
@@ -52,7 +52,7 @@ class Checkpoint : public CheckpointStore {
   std::string path_;
   nlohmann::json job_;
   std::optional<int> iterations_;
-  bool told_ = false;  // that states cannot be kept now
+  bool warned_ = false;  // true: the user knows that states cannot be kept now
 };
 
 }  // namespace halocline

@@ -159,7 +159,7 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
   check_output_path(path + ".tmp");  // which comes before it
   const fs::path folder = fs::path(path).parent_path();
   const auto space = fs::space(folder.empty() ? fs::path(".") : folder, code);
-  if (code) return;  // not every file system tells
+  if (code) return;  // not every file system reports it
   const double has =
       static_cast<double>(space.available) + (there ? static_cast<double>(fs::file_size(path, code)) : 0);
   if (has < bytes)

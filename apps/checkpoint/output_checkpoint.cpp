@@ -117,7 +117,7 @@ class OutputCheckpoint::Result : public OutputStore {
     checkpoint_.append(number_, first, count, values);
   }
 
-  std::vector<Piece> pieces;  // that resume() found
+  std::vector<Piece> pieces;  // pieces that resume() found
   RangeSet kept;              // voxels
 
  private:
@@ -214,7 +214,7 @@ double OutputCheckpoint::left(const std::string& name) const {
   return 1;
 }
 
-// Under its name only with the whole head.
+// The file gets its name only with the whole head.
 void OutputCheckpoint::create() {
   const std::string text = checkpoint_text({{"job", job_}, {"frame", frame_}, {"clamped", clamped_}});
   const CheckpointHead head = checkpoint_head(slab_magic, text, sizeof head);
@@ -225,7 +225,7 @@ void OutputCheckpoint::create() {
   open(sizeof head + text.size());
 }
 
-// What lies beyond `end` goes.
+// Cuts the file at `end`.
 void OutputCheckpoint::open(std::uint64_t end) {
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0)

@@ -34,19 +34,19 @@ class OutputCheckpoint {
   /// Throws InputError that names `checkpoint` if the file is there and `resume` is not given, or if the disk has no
   /// room for it.
   void check(bool resume) const;
-  /// What the results depend on, by name; before anything else is kept or read.
+  /// Sets all that the results depend on, by name; to be called before anything is kept or read.
   void set_job(nlohmann::json job) { job_ = std::move(job); }
-  /// Goes on from the file, if there is one; whether there is. Throws InputError if it is none of ours, of another
+  /// Goes on from the file, and returns true, if there is one. Throws InputError if it is no checkpoint, of another
   /// format or job (which names all that differs), or damaged at its beginning; damaged pieces are left out.
   bool resume();
 
-  /// Which frame the file is of (those before are finished), and how many voxels of those before were clamped.
+  /// The frame that the file holds (those before are finished), and the number of clamped voxels of those before.
   std::size_t frame() const { return frame_; }
   std::size_t clamped() const { return clamped_; }
-  /// From now on what is kept is of this frame; what the file has of another one goes with the first of it.
+  /// Begins a frame; the first piece of it replaces those of another one in the file.
   void begin_frame(std::size_t frame, std::size_t clamped);
-  /// For the run that makes this result of the frame. Where the disk is full, keep() warns: the run goes on, and what
-  /// was kept before stays.
+  /// The store of the run that computes this result of the frame. On a full disk keep() warns: the run goes on, and
+  /// what was kept before remains.
   OutputStore& result(const std::string& name);
   /// The part of its slices that are not kept yet, 0 to 1.
   double left(const std::string& name) const;
@@ -55,7 +55,7 @@ class OutputCheckpoint {
   std::size_t slices() const;
   /// "12 of 26 slices of frame 3"
   std::string kept_text() const;
-  /// How to go on from there; empty if there is nothing.
+  /// Instructions to go on from there; empty if there is nothing.
   std::string how_to_resume() const;
   /// The job is done: removes the file.
   void remove();

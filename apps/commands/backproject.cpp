@@ -33,7 +33,7 @@ struct BackprojectCommand : BackprojectSettings {
   GridOptions grid;
 };
 
-// What no rays follow has no detector to end at; of the source it warns all the same.
+// Voxel-driven back-projection has no rays that end at a detector; warns of a source within the volume all the same.
 Geometry through_all(Geometry geometry, const Grid& volume, const Grid& projections) {
   geometry.ray_ends = RayEnds::through;
   for (const std::string& note : notes_on_ray_ends(geometry, volume, "the volume", projections))

@@ -23,7 +23,7 @@ void add_bench_format(Settings& settings, BenchFormat& format);
 
 /// A heading and rows of as many cells.
 using BenchTable = std::vector<std::vector<std::string>>;
-/// In columns as wide as they need, of which the first `left` are aligned to the left, or in Markdown.
+/// The table in columns as wide as they need, of which the first `left` are aligned to the left, or in Markdown.
 std::string bench_table(const BenchTable& table, bool markdown, std::size_t left = 1);
 /// A line "left out: ..." each.
 std::string left_out_text(const std::vector<std::string>& left_out);
@@ -42,7 +42,7 @@ void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
   if (format.json) job.print(json_text(results));
 }
 
-/// "a,b, c"; an empty word stays, so that it is refused by name.
+/// Splits "a,b, c"; an empty word is kept, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);
 /// "Name (platform, driver)".
 std::string device_heading(const DeviceInfo& device);

@@ -41,7 +41,7 @@ std::vector<std::string> browser_command(const std::string& path) {
   return words;
 }
 
-// In a session of its own, so that it outlives the terminal, and without a word on it.
+// Starts it in a new session, so that it outlives the terminal, and without a word on it.
 bool start(const std::vector<std::string>& words, pid_t& child) {
   std::vector<char*> arguments;
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -18,7 +18,7 @@
 namespace halocline {
 namespace {
 
-// What the result depends on; voxels instead of the files that hold them.
+// All that the result depends on; voxels instead of the files that hold them.
 nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
                               const std::map<std::string, const VolumeSource*>& volumes) {
   auto result =
@@ -58,7 +58,7 @@ class DenoiseRun {
   DenoiseRun(const DenoiseRun&) = delete;
   DenoiseRun& operator=(const DenoiseRun&) = delete;
 
-  // From file to file, piece by piece.
+  // Denoises from file to file, piece by piece.
   DenoiseResult stream() {
     const auto volume = job_.images().open(command_.input);
     const auto weights = command_.weights.empty() ? nullptr : job_.images().open(command_.weights);
@@ -88,7 +88,7 @@ class DenoiseRun {
     if (checkpoint_ != nullptr) checkpoint_->check(state_bytes(plan_.plan.requirements), true);
   }
 
-  // What the run is about, and where it goes on from.
+  // Sets the job of the checkpoint, and takes the state to go on from.
   void begin_checkpoint(const VolumeSource& from, const VolumeSource* weights) {
     const MemorySource init(init_), reference(reference_);
     job_.timed("checksums", [&] {
@@ -112,7 +112,7 @@ class DenoiseRun {
     options.keep_partial = command_.keep_partial;
     options.checkpoint_store = checkpoint_;
     options.keep_every = control.checkpoint_every;
-    // Only for those who ask: without it the result of the last pass goes to the file as it arrives.
+    // Set for paths of alpha alone: without it the result of the last pass is written as it arrives.
     if (!command_.parameters.alpha_path.empty())
       options.stage_output = [this](int stage, const Volume& output) { outputs_.write_stage(stage, output); };
     return options;
@@ -142,7 +142,7 @@ class DenoiseRun {
   DenoiseOutputs& outputs_;
   const DenoisePlan& plan_;
   Checkpoint* checkpoint_;
-  const Volume init_, reference_, half_a_, half_b_;  // of an option that is not given: empty
+  const Volume init_, reference_, half_a_, half_b_;  // empty for an option that is not given
 };
 
 void run_denoise(Job& job, DenoiseCommand& command) {

@@ -38,8 +38,8 @@ double held_bytes(const DenoiseCommand& command, const DenoiseInputs& inputs, co
   return result + (keeps_result ? volume : 0);
 }
 
-// Of host memory, while alpha is chosen (algorithms/denoise/parameter_choice.hpp): as measured, in volumes of the parts
-// that are judged.
+// Bytes of host memory while alpha is chosen (algorithms/denoise/parameter_choice.hpp): as measured, in volumes of the
+// parts that are judged.
 double judging_bytes(const DenoiseCommand& command, const Grid& grid, bool cpu) {
   const auto& parameters = command.parameters;
   const bool judges =

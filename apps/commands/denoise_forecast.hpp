@@ -1,4 +1,4 @@
-// How `halocline denoise` will run, and what it will take.
+// The plan of `halocline denoise` and the memory that it needs.
 #pragma once
 
 #include "apps/commands/denoise_outputs.hpp"
@@ -10,7 +10,7 @@ struct DenoisePlan {
   Plan plan;
 };
 
-/// Plans the run, tells what it takes after --dry-run, and throws as Job::forecast() does if that is not there.
+/// Plans the run, prints what it takes after --dry-run, and throws as Job::forecast() does if that is not there.
 DenoisePlan forecast_denoise(Job& job, const DenoiseCommand& command, const DenoiseInputs& inputs,
                              const DenoiseOutputs& outputs);
 

@@ -35,7 +35,7 @@ DenoiseInputs look_at_inputs(Job& job, DenoiseCommand& command) {
   return inputs;
 }
 
-// A constant volume tells no noise, and no weights change anything there: as with methods that take none, it is to
+// A constant volume shows no noise, and no weights change anything there: as with methods that take none, it is to
 // pass through.
 Volume estimated_variances(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
                            const Volume& half_b) {

@@ -11,14 +11,14 @@
 namespace halocline {
 
 struct DenoiseInputs {
-  ImageInfo header;               // of the first -i
-  Grid frame;                     // of each -i
-  Grid whole;                     // of -i, or of all frames as one volume
+  ImageInfo header;               // header of the first -i
+  Grid frame;                     // grid of each -i
+  Grid whole;                     // grid of -i, or of all frames as one volume
   std::optional<Cutout> region;   // --preview-roi
   std::optional<Cutout> widened;  // with its margin
-  Grid grid;                      // of what is denoised
+  Grid grid;                      // grid of the denoised volume
 
-  /// Of what is written.
+  /// The grid of the written image.
   Grid output_grid() const { return region ? cut_out(grid, region->within(*widened)) : grid; }
   /// The voxels to be denoised of an image on the grid of -i; none of an empty path.
   Volume read(Job& job, const std::string& path) const;

@@ -21,7 +21,7 @@ void claim_outputs(Job& job, const DenoiseCommand& command) {
   job.output("--png", command.control.png);
 }
 
-// How the result is stored; the scaling of --rescale is not known yet.
+// The storage of the result; the scaling of --rescale is not known yet.
 ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& input) {
   const bool same = command.output_type == "same";
   ImageStorage storage{component_named(same ? input.component : command.output_type), {}, input.notes};
@@ -34,8 +34,8 @@ ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& inpu
   return storage;
 }
 
-// What the result's values may be over the range of the type: total variation makes none larger or smaller than all
-// that were in the volume and the image to start from, and bounds then hold.
+// The scaling that maps all values that the result may have to the type's range: total variation makes none larger or
+// smaller than all that were in the volume and the image to start from, and bounds then hold.
 Scaling rescaling(const VolumeSource& input, const DenoiseParameters& parameters, Component component) {
   ValueRange range = value_range(input);
   if (parameters.init != nullptr) {
@@ -92,7 +92,7 @@ void DenoiseOutputs::write_image(const Volume& in_memory, const std::string& pat
 }
 
 void DenoiseOutputs::write_stage(int stage, const Volume& result) {
-  written_.clear();  // where the run began anew
+  written_.clear();  // empties the list of a run that began again
   for (int n = 0; n <= stage; ++n)
     written_.push_back(path_output(command_.output, command_.parameters.alpha_path[static_cast<std::size_t>(n)]));
   write_image(result, written_.back());

@@ -16,19 +16,19 @@ class DenoiseOutputs {
   /// voxels.
   DenoiseOutputs(Job& job, const DenoiseCommand& command, const DenoiseInputs& inputs);
 
-  /// Whether the result goes to its file as it is made: nothing needs the whole of it in memory.
+  /// True if the result is written as it is computed: nothing needs the whole of it in memory.
   bool streamed() const { return streamed_; }
   const ImageStorage& storage() const { return storage_; }
   /// --rescale: spreads what the result's values may be over the range of the type.
   void scale_to(const VolumeSource& input);
 
-  /// Before the run: takes the room on the disk, of a result that is streamed or of one that is in memory until it is
+  /// Takes, before the run, the room on the disk, of a result that is streamed or of one that is in memory until it is
   /// written.
   VolumeSink& begin_stream();
   void reserve();
   /// The result of a stage, which is that of the path's alpha of that number.
   void write_stage(int stage, const Volume& result);
-  /// After the run: what is in memory, or the end of the stream.
+  /// Writes, after the run, the volume in memory, or the end of the stream.
   void write(const Volume& in_memory, const DenoiseResult& result);
   /// --html: before and after, with what guided and what weighted.
   void show(const DenoiseResult& result) const;
@@ -37,9 +37,9 @@ class DenoiseOutputs {
 
   /// -o; of a path, the file of its last alpha.
   std::string name(const DenoiseResult& result) const;
-  /// Of a path, those of the stages.
+  /// The names of a path's stages.
   const std::vector<std::string>& written() const { return written_; }
-  /// How many values the type of the voxels could not hold.
+  /// The number of values that the type of the voxels could not hold.
   std::size_t changed() const { return changed_; }
 
  private:

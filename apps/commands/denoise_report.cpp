@@ -31,13 +31,13 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   return results;
 }
 
-// What the type of the output took from the values.
-void tell_of_storage(Job& job, const DenoiseOutputs& outputs, bool rescaled, double rms_change) {
+// Reports the loss by the type of the output.
+void report_storage(Job& job, const DenoiseOutputs& outputs, bool rescaled, double rms_change) {
   const ImageStorage& storage = outputs.storage();
-  tell_of_clamping(job, storage, outputs.changed(),
-                   rescaled                        ? "--output-type float32"
-                   : is_integer(storage.component) ? "--rescale or a wider --output-type"
-                                                   : "a wider --output-type");
+  report_clamping(job, storage, outputs.changed(),
+                  rescaled                        ? "--output-type float32"
+                  : is_integer(storage.component) ? "--rescale or a wider --output-type"
+                                                  : "a wider --output-type");
   const double slope = storage.scaling.slope;
   constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
   if (is_integer(storage.component) && rms_change > 0 && rms_change < rounding * std::abs(slope))
@@ -48,7 +48,7 @@ void tell_of_storage(Job& job, const DenoiseOutputs& outputs, bool rescaled, dou
                                                          : "--output-type float32");
 }
 
-// What the type of the stored values costs the result.
+// Warns of the loss by the type of the stored values.
 void warn_of_component(const DenoiseCommand& command, const ImageInfo& input, const DenoiseResult& result) {
   const Component component = component_named(input.component);
   const double level = is_integer(component) ? std::abs(input.scaling.slope) : 0;  // between the values
@@ -73,7 +73,7 @@ void warn_of_component(const DenoiseCommand& command, const ImageInfo& input, co
         command.input, result.noise_sigma, level);
 }
 
-// After Ctrl-C with --keep-partial, when what there is has been written.
+// The end after Ctrl-C with --keep-partial, when the partial result has been written.
 [[noreturn]] void end_interrupted(Job& job, const DenoiseCommand& command, const DenoiseOutputs& outputs,
                                   const DenoiseResult& result) {
   job.keep_report();
@@ -94,7 +94,7 @@ void report_denoise(Job& job, const DenoiseCommand& command, const DenoiseInputs
   job.results().update(results_json(command, result));
   warn_of_result(command, result, !command.control.init.empty(), voxels);
   warn_of_component(command, inputs.header, result);
-  tell_of_storage(job, outputs, command.rescale, result.fidelity / std::sqrt(voxels));
+  report_storage(job, outputs, command.rescale, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", outputs.name(result),
                       inputs.region ? grid_summary(cut_out(inputs.whole, *inputs.region))
                                     : frames_summary(command.frames, inputs.frame),

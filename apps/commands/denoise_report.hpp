@@ -1,4 +1,4 @@
-// What `halocline denoise` says of its result.
+// The report of `halocline denoise`.
 #pragma once
 
 #include "apps/commands/denoise_outputs.hpp"

@@ -97,7 +97,7 @@ std::unique_ptr<Command> devices_command() {
     const char* environment = std::getenv("HALOCLINE_DEVICE");
     if (wanted.empty() && environment != nullptr) wanted = environment;
     const auto chosen = select_devices(devices, wanted);  // refuses an empty list
-    if (!*check)                                          // which opens them, and warns then
+    if (!*check)                                          // checks open them, and warn then
       for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
     auto list = nlohmann::json::array();
     for (const auto& device : devices) {

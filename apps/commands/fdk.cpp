@@ -30,7 +30,7 @@ void report_scan(Job& job, const FdkCommand& command, const FdkWork& work) {
 std::size_t reconstruct_frames(const FdkScan& scan, OutputCheckpoint* checkpoint) {
   std::size_t clamped = checkpoint != nullptr ? checkpoint->clamped() : 0;
   const std::size_t first = checkpoint != nullptr ? checkpoint->frame() : 0;
-  const FftKernels kernels;  // of all frames
+  const FftKernels kernels;  // kernels of all frames
   resumable(checkpoint, [&] {
     for (std::size_t n = 0; n < scan.work.frames.size(); ++n) {
       if (n < first && is_there(scan.work.frames[n], scan.work.grid)) continue;
@@ -58,7 +58,7 @@ void run_fdk(Job& job, FdkCommand& command) {
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);
   const std::size_t clamped = reconstruct_frames({job, command, work, plans, projections}, checkpoint.get());
   if (checkpoint) checkpoint->remove();
-  tell_of_clamping(job, work.storage, clamped, "--output-type float32");
+  report_clamping(job, work.storage, clamped, "--output-type float32");
 }
 
 }  // namespace

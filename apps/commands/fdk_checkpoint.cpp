@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-// What is made of a frame, by the names of the runs.
+// The results of a frame by the names of the runs.
 std::vector<std::string> results_of(const FdkWork& work) {
   std::vector<std::string> names{"fdk"};
   if (work.variance.variance) names.emplace_back("variance");

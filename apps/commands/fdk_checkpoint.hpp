@@ -10,9 +10,9 @@ namespace halocline {
 
 /// Claims and checks the file; nullptr without the option.
 std::unique_ptr<OutputCheckpoint> make_checkpoint(Job& job, const FdkCommand& command, const FdkWork& work);
-/// Before the run: what it is about, and where it goes on from.
+/// Sets the job of the checkpoint before the run, and takes the state to go on from.
 void begin_checkpoint(Job& job, OutputCheckpoint& checkpoint, const FdkCommand& command, const FdkWork& work);
-/// Whether the files of a frame that was finished before are still there.
+/// True if the files of a frame that was finished before still exist.
 bool is_there(const FdkFrame& frame, const Grid& grid);
 
 }  // namespace halocline

@@ -63,7 +63,7 @@ DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid
   const std::size_t last = jobs.size() - 1;
   if (denoise.weighted()) ++volumes_;
   std::vector<PassedVolume> volumes;
-  // What is computed of whole volumes needs float64, there or on the host.
+  // Reductions over whole volumes need float64, there or on the host.
   if (std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().fp64; })) {
     volumes.push_back({volume_name, {{0, "volume"}, {last, "f"}}});
     if (denoise.weighted()) volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
@@ -116,14 +116,14 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const 
   });
   job.record(run_of(result), name);
   job.results()[name] = denoise_results(denoise, result);
-  // Besides what the runs count: to look at the noise, to write it.
+  // Traffic beside that of the runs: to estimate the noise, to write the volume.
   job.results()[name]["volume"] = {{"on_devices", volume.on_devices()}, {"bus_bytes", volume.bus_bytes()}};
   if (variance != nullptr)
     job.results()[name]["variance"] = {{"on_devices", variance->on_devices()}, {"bus_bytes", variance->bus_bytes()}};
   return result;
 }
 
-std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels) {
+std::string report_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels) {
   warn_of_result(denoise, result, false, voxels);
   return what_was_done(denoise, denoise.reference, result, voxels) + job.how(run_of(result));
 }

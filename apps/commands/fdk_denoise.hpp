@@ -1,5 +1,5 @@
 // halocline fdk --denoise: from projections to a denoised volume in one process. The volume, and with spdu its
-// variances, stay on the devices between the jobs where they fit.
+// variances, remain on the devices between the jobs where they fit.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct FdkDenoise : DenoiseSettings {
   std::string reference, undenoised;   // paths; empty: none
 
   bool wanted() const { return !parameters.method.empty(); }
-  /// Whether it goes by the variances of the voxels.
+  /// True if it weights by the variances of the voxels.
   bool weighted() const { return parameters.method == "spdu"; }
 };
 
@@ -31,7 +31,7 @@ void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise);
 /// Completes the parameters. Throws InputError that names the option where `halocline denoise` would.
 void take_fdk_denoise(FdkDenoise& denoise);
 
-/// The plans of the jobs that make a denoised volume, and what stays on the devices between them.
+/// The plans of the jobs that make a denoised volume, and what remains on the devices between them.
 class DenoisedPlan {
  public:
   using FdkPlan = std::function<Plan(const PlanOptions&)>;
@@ -42,7 +42,7 @@ class DenoisedPlan {
   const Plan& denoise() const { return chosen_.plans.back(); }
   /// If there is a variance to reconstruct.
   const Plan& variance() const { return chosen_.plans[1]; }
-  /// Bytes of host memory that volumes take which do not stay on the devices.
+  /// Bytes of host memory of volumes that do not remain on the devices.
   double spilled_bytes() const;
   /// All that the denoising holds there.
   double denoise_bytes(const FdkDenoise& denoise) const;
@@ -60,7 +60,7 @@ class DenoisedPlan {
 /// Denoises `volume`, with `variance` (nullptr: none) as weights, into `output`. name: of the job in the report.
 DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const Plan& plan, DistributedArray& volume,
                                      DistributedArray* variance, VolumeSink& output, const std::string& name);
-/// What there is to say of it, as `halocline denoise` does: the text for the result's line. Warns.
-std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels);
+/// The text for the result's line, as `halocline denoise` prints it. Warns of doubtful results.
+std::string report_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels);
 
 }  // namespace halocline

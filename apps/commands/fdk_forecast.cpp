@@ -24,7 +24,7 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
   attenuation_ = denoised_ ? denoised_->fdk() : plan(first.geometry, work.stack, work.attenuation, options);
   if (work.variance.variance)
     variance_ = denoised_ ? denoised_->variance() : plan(first.geometry, work.stack, work.variance, options);
-  // What is read only once need not lie in host memory; nor can what is too large for it.
+  // Projections that are read only once need not be in host memory; nor can those that are too large for it.
   streamed_ = work.chosen.whole && !command.counts && first.halves.empty() &&
               ((attenuation_.resident && !variance_) || is_on_device(command.input) ||
                4 * work.stack.count() > job.host().limit() / 2);
@@ -65,7 +65,7 @@ void FdkPlans::forecast() const {
   job_.forecast(attenuation_, input + results + spilled, pieces);
   if (variance_) job_.forecast(*variance_, input + results + spilled, pieces);
   if (denoised_) job_.forecast(denoised_->denoise(), results + denoised_->denoise_bytes(command_.denoise), pieces);
-  for (const auto& half : first.halves)  // which are never streamed
+  for (const auto& half : first.halves)  // volumes that are never streamed
     job_.forecast(plan(half.geometry, work_.half_stack(half), work_.attenuation, fdk_plan_options(command_)),
                   1.5 * input + results, pieces);
 }

@@ -7,21 +7,21 @@
 
 namespace halocline {
 
-/// How a run is planned; the same for the forecast and for the run itself.
+/// Options of the plan; the same for the forecast and for the run itself.
 PlanOptions fdk_plan_options(const FdkCommand& command);
 
-/// Of one frame: all are alike.
+/// The plans of one frame: all are alike.
 class FdkPlans {
  public:
   FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work);
 
-  /// Tells what the runs take after --dry-run, and throws as Job::forecast() does if that is not there.
+  /// Prints what the runs take after --dry-run, and throws as Job::forecast() does if that is not there.
   void forecast() const;
-  /// Of the run "fdk" or "variance"; other runs plan by themselves.
+  /// The plan of the run "fdk" or "variance"; other runs plan by themselves.
   std::optional<Plan> plan_of(const std::string& run) const;
   /// Projections are read as they are wanted.
   bool streamed() const { return streamed_; }
-  /// With --denoise; nullptr: without.
+  /// The plans of --denoise; nullptr without it.
   const DenoisedPlan* denoised() const { return denoised_ ? &*denoised_ : nullptr; }
 
  private:

@@ -25,7 +25,7 @@ class InOutputUnit {
   std::optional<HounsfieldSink> hounsfield_;
 };
 
-// The same on its way to its file, which is there after commit().
+// A volume or its variance on its way to its file, which exists after commit().
 class Output {
  public:
   Output(Job& job, const FdkCommand& command, const Grid& grid, const std::string& path, const ImageStorage& storage,
@@ -93,7 +93,7 @@ class FrameRun {
     return volume.image().changed();
   }
 
-  // --denoise: the same, through volumes that stay on the devices where they fit.
+  // Reconstructs for --denoise, through volumes that remain on the devices where they fit.
   std::size_t denoise(const DenoisedPlan& plan) {
     const auto image = job_.images().create(frame_.output, work_.grid, work_.storage);
     const auto created = [&](const std::string& path) {
@@ -129,12 +129,12 @@ class FrameRun {
     show("denoised" + suffix_, command_.unit(), frame_.output);
     show("variance" + suffix_, std::string(command_.unit()) + "^2", frame_.variance_output);
     job_.say(fmt::format("{}: {}\n  denoised: {}", frame_.output, made_of(),
-                         tell_of_denoising(job_, command_.denoise, result, static_cast<double>(work_.grid.count()))));
+                         report_denoising(job_, command_.denoise, result, static_cast<double>(work_.grid.count()))));
     return image->changed();
   }
 
   // The lines after that of the volume.
-  void tell_of_noise() const {
+  void report_noise() const {
     if (noise_.variance)
       job_.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame_.variance_output, command_.unit(),
                            command_.noise.text()));
@@ -211,7 +211,7 @@ std::size_t reconstruct_frame(const FdkScan& scan, std::size_t n, OutputCheckpoi
   const std::size_t changed = denoised != nullptr ? run.denoise(*denoised) : run.reconstruct_all();
   if (scan.command.counts && n == 0)
     scan.job.say(fmt::format("  from {}: {}", scan.command.input, scan.projections.counts_text(run.input())));
-  if (denoised == nullptr) run.tell_of_noise();
+  if (denoised == nullptr) run.report_noise();
   return changed;
 }
 

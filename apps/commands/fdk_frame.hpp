@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// What the frames of a scan share.
+/// The common part of the frames of a scan.
 struct FdkScan {
   Job& job;
   const FdkCommand& command;

@@ -29,7 +29,7 @@ struct FdkCommand {
   FdkDenoise denoise;
 
   const char* unit() const { return water ? "HU" : "1/mm"; }
-  /// For messages.
+  /// Names for messages.
   std::string input_name() const { return "'" + input + "'"; }
   std::string geometry_name() const { return "'" + geometry + "'"; }
 };

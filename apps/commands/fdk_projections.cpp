@@ -8,9 +8,9 @@
 namespace halocline {
 namespace {
 
-void warn_once(const std::string& text, bool& told) {
-  if (!text.empty() && !told) spdlog::warn("{}", text);
-  told = told || !text.empty();
+void warn_once(const std::string& text, bool& warned) {
+  if (!text.empty() && !warned) spdlog::warn("{}", text);
+  warned = warned || !text.empty();
 }
 
 }  // namespace
@@ -49,9 +49,9 @@ void FdkProjections::warn_of(const FdkInput& input, std::size_t n) {
       input.source(), command_.counts ? &input.calibration : nullptr,
       redundancy_of(work_.frames[n].geometry, work_.stack, work_.attenuation.redundancy, command_.geometry_name()),
       name);
-  warn_once(found.constant, told_constant_);
-  warn_once(found.unlike_integrals, told_unlike_integrals_);
-  if (work_.attenuation.pad == 0) warn_once(found.truncated, told_truncated_);
+  warn_once(found.constant, warned_constant_);
+  warn_once(found.unlike_integrals, warned_unlike_integrals_);
+  if (work_.attenuation.pad == 0) warn_once(found.truncated, warned_truncated_);
 }
 
 FdkInput FdkProjections::read(std::size_t n) {

@@ -12,7 +12,7 @@ namespace halocline {
 struct FdkInput {
   TypedSource memory{TypedVolume{}};
   std::unique_ptr<VolumeSource> file;
-  CountsCalibration calibration;  // of counts
+  CountsCalibration calibration;  // calibration of counts
 
   const VolumeSource& source() const { return file ? *file : static_cast<const VolumeSource&>(memory); }
   /// Frees the memory of the projections.
@@ -25,7 +25,7 @@ class FdkProjections {
   /// they are wanted.
   FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed);
 
-  /// Of frame n. Warns of projections that look wrong, but not of what was said of those before.
+  /// The projections of frame n. Warns of those that look wrong, each kind of warning once.
   FdkInput read(std::size_t n);
   /// "of the whole scan, 1 of 60 counts were raised ..."
   std::string counts_text(const FdkInput& input) const;
@@ -40,8 +40,8 @@ class FdkProjections {
   const FdkWork& work_;
   bool streamed_;
   std::unique_ptr<VolumeSource> scan_;  // nullptr: the file is taken whole
-  CountsCalibration scan_calibration_;  // of counts
-  bool told_constant_ = false, told_unlike_integrals_ = false, told_truncated_ = false;
+  CountsCalibration scan_calibration_;  // calibration of counts
+  bool warned_constant_ = false, warned_unlike_integrals_ = false, warned_truncated_ = false;
 };
 
 }  // namespace halocline

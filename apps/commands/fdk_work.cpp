@@ -29,14 +29,14 @@ void prepare_halves(const FdkCommand& command, const FdkWork& work, FdkFrame& fr
   }
 }
 
-// That there are too few views for the grid, or only the halves have too few; empty: neither.
+// A warning of too few views for the grid, or of halves that have too few; empty: neither.
 std::string sparse_views(const FdkCommand& command, const FdkWork& work, const FdkFrame& frame) {
-  const auto told = [&](const Geometry& geometry, const Grid& stack, const std::string& name) {
+  const auto warning = [&](const Geometry& geometry, const Grid& stack, const std::string& name) {
     return too_few_views(view_count(geometry, stack, work.grid, work.attenuation.redundancy), name);
   };
-  if (auto text = told(frame.geometry, work.stack, command.geometry_name()); !text.empty()) return text;
+  if (auto text = warning(frame.geometry, work.stack, command.geometry_name()); !text.empty()) return text;
   for (const HalfScan& half : frame.halves)
-    if (const auto text = told(half.geometry, work.half_stack(half), "--halves-out, each half"); !text.empty())
+    if (const auto text = warning(half.geometry, work.half_stack(half), "--halves-out, each half"); !text.empty())
       return text + "; an alpha chosen by the halves is less certain for it";
   return {};
 }
@@ -68,7 +68,7 @@ ImageStorage output_storage(const FdkCommand& command) {
   return storage;
 }
 
-// What check_fdk() says; and that --crop is the reason, if the whole detector would do.
+// Notes of check_fdk(); its error names --crop if the whole detector would do.
 std::vector<std::string> check_frame(const FdkCommand& command, const FdkWork& work, std::size_t n) {
   const auto check = [&](const Grid& stack) {
     return check_fdk(work.frames[n].geometry, stack, work.grid, command.input_name(), command.geometry_name(),
@@ -115,13 +115,13 @@ Geometry take_geometry(Job& job, const FdkCommand& command, FdkWork& work) {
     return scan_grid(job, command.grid, scan, work.chosen.geometry(scan.geometry, 0), work.stack,
                      work.attenuation.redundancy);
   });
-  work.attenuation.tell = false;  // of the halves' geometries it would be the same again
+  work.attenuation.tell = false;  // notes on the halves' geometries would repeat those on the whole
   return std::move(scan.geometry);
 }
 
-// Gives each frame its views. What is doubtful about them all and about each.
+// Gives each frame its views. Returns notes on doubtful views of all and of each.
 std::vector<std::string> check_frames(const FdkCommand& command, const Geometry& views, FdkWork& work) {
-  // Of all frames at once, in the numbers of the file: a view that is wrong is then reported once, and is the right
+  // All frames are checked at once, in the numbers of the file: a wrong view is then reported once, under the right
   // one.
   const auto taken = work.chosen.views(views);
   std::vector<std::string> notes =
@@ -137,7 +137,7 @@ std::vector<std::string> check_frames(const FdkCommand& command, const Geometry&
   return notes;
 }
 
-// Of counts and of the variance of noise.
+// Adds the parameters of counts and of the variance of noise.
 void complete_parameters(const FdkCommand& command, FdkWork& work) {
   if (command.counts)
     work.attenuation.counts = {nullptr,
@@ -169,9 +169,9 @@ FdkWork prepare_fdk(Job& job, const FdkCommand& command) {
   FdkWork work;
   take_files(job, command, work);
   const Geometry views = take_geometry(job, command, work);
-  std::set<std::string> told;
+  std::set<std::string> warned;
   for (const auto& note : check_frames(command, views, work))
-    if (told.insert(note).second) spdlog::warn("{}", note);
+    if (warned.insert(note).second) spdlog::warn("{}", note);
   const Geometry& first = work.frames.front().geometry;
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, command.geometry_name()).kind;
   warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang, leaves_grid(command.grid));

@@ -32,7 +32,7 @@ struct FdkWork {
 };
 
 constexpr const char* half_names[] = {"odd", "even"};
-/// Of the run that reconstructs it.
+/// The name of the run that reconstructs it.
 std::string half_name(std::size_t half);
 
 /// Takes inputs and outputs for the job, and checks all that needs no projections: whether the scan, its frames and its

@@ -1,4 +1,4 @@
-// What `geometry find-axis` reports of what it finds.
+// The report of `geometry find-axis`.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ class AxisReport {
     else if (!axis.certain(pixel_))
       spdlog::warn("by {}, no axis is much better than another ({}); the result is uncertain", method, doubt(axis));
   }
-  /// What was chosen, and what speaks against it.
+  /// Reports the chosen axis, and warns of methods that differ.
   void add(const AxisChoice& choice) {
     job_.results()["method"] = key(choice.method);
     job_.results()["agreed"] = choice.agreed();
@@ -47,7 +47,7 @@ class AxisReport {
           "by {}, the axis differs by {:.3g} pixels; the axis is that by {}, so look at a reconstruction with it",
           each.method, each.apart / file_.spacing[0], choice.method);
   }
-  /// Where the detector stands.
+  /// Reports the position of the detector.
   void add_offset(double shift) {
     const double pixels = 0.5 * (static_cast<double>(file_.size[0]) - 1) - column(shift);
     job_.results()["detector_offset_mm"] = pixels * file_.spacing[0];

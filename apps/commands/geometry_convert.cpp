@@ -26,7 +26,7 @@ struct ConvertCommand {
   std::optional<double> projection_offset_x, projection_offset_y, out_of_plane_angle, in_plane_angle;
 };
 
-// What is written is to be read again, and that goes by the extension first.
+// The format of the output. Refuses names whose extension would be read as another format.
 GeometryFormat output_format(const ConvertCommand& command) {
   std::string extension = std::filesystem::path(command.output).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -49,7 +49,7 @@ GeometryFormat output_format(const ConvertCommand& command) {
   return format;
 }
 
-// Of a scanner's parameters, or of XML in which they were noted: the XML stands in for them.
+// Pixels that RTK's XML notes: those of a scanner's parameters, or of XML that keeps them.
 DetectorPixels pixels_to_note(std::optional<GeometryFormat> from, const ScanFile& scan) {
   const bool notes = from == GeometryFormat::rtk || from == GeometryFormat::xtekct || from == GeometryFormat::pca;
   return notes ? scan.detector : DetectorPixels();

@@ -53,7 +53,7 @@ std::string narrowing_options(const ProjectionOptions& options, std::size_t colu
   return fmt::format("{}{}--bin {}", text, text.empty() ? "" : " and ", fmt::join(options.bin, ","));
 }
 
-// What no method can do without.
+// Checks that every method needs.
 void require_enough(const ChosenProjections& chosen, const FindAxisCommand& command) {
   constexpr std::size_t columns = 4, views = 2;
   const Grid stack = chosen.stack();
@@ -95,7 +95,7 @@ struct FindAxisWork {
   ImageInfo input;
   ChosenProjections chosen;
   Grid stack;
-  Geometry whole, geometry;  // of all views in the file, and of those that are chosen
+  Geometry whole, geometry;  // geometries of all views in the file, and of the chosen ones
   double fields = 0;         // bytes of the images that go with counts
 };
 
@@ -125,12 +125,12 @@ Volume line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWo
   return std::move(scan.projections);
 }
 
-// In how many of the views the object reaches over the edge of the detector.
+// The share of the views in which the object reaches over the edge of the detector.
 double cut_off_views(const FindAxisWork& work, const Volume& projections) {
   Redundancy redundancy;
   try {
     redundancy = redundancy_of(work.geometry, work.stack);
-  } catch (const InputError&) {  // views are missing, which the search tells
+  } catch (const InputError&) {  // views are missing, which the search reports
   }
   return truncated_views(projections, redundancy);
 }
@@ -194,7 +194,7 @@ class AxisSearches {
     if (!found_.correlation && !found_.double_wedge) return std::nullopt;
     return choose_axis(found_, work_.stack.spacing[0]).axis;
   }
-  // Sharpness takes a reconstruction an axis: unless told otherwise, near what is certain.
+  // Sharpness takes a reconstruction an axis: unless a range is given, near what is certain.
   AxisSearch about(const std::optional<AxisEstimate>& best, const AxisSearch& search) const {
     const double pixel = work_.stack.spacing[0];
     if (command_.range || !best || best->at_end || !best->certain(pixel)) return search;
@@ -255,7 +255,7 @@ void write_corrected(Job& job, const FindAxisCommand& command, const FindAxisWor
                        : choice.method != "correlation" ? choice.axis.shift + tilt.lever
                                                         : tilt.shift;
   const Geometry corrected = with_detector_turned(with_axis_shifted(task.whole, shift), turned ? tilt.change : 0);
-  // TIFF files do not say their pixels, so what --pixel or the geometry said of them goes with it.
+  // TIFF files do not state their pixels, so the example repeats --pixel or the geometry's.
   const auto pixels = task.input.format.starts_with("TIFF") ? DetectorPixels::of(task.chosen.file) : DetectorPixels();
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out, pixels); });
   job.say(fmt::format("{}: the geometry with its axis at column {:.2f}{}", command.output, report.column(shift),

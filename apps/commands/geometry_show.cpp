@@ -113,7 +113,7 @@ std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detec
   return text;
 }
 
-// Which way views follow each other, and how images are stored. Above is +y, where the rotation axis points.
+// The sense of the rotation, and the order of the stored images. Above is +y, where the rotation axis points.
 std::string sense_rows(const Geometry& geometry, const std::array<bool, 2>& backwards, nlohmann::json& results) {
   std::size_t forward = 0, backward = 0;
   for (std::size_t n = 1; n < geometry.views.size(); ++n) {

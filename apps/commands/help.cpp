@@ -55,7 +55,7 @@ void print(const std::string& text) {
     throw FileError(fmt::format("the standard output could not be written: {}", std::strerror(errno)));
 }
 
-// As --help has it, with the names of what is above in its usage.
+// The text of --help, with the names of the commands above in its usage.
 std::string plain_text(CLI::App& app, const std::vector<std::string>& path) {
   std::string above;
   CLI::App* level = &app;
@@ -78,7 +78,7 @@ CommandTable whole_table(CLI::App& app, Settings& common) {
 void run_help(Job& job, CLI::App& app, Settings& common, const HelpCommand& command) {
   const CommandTable table = whole_table(app, common);
   if (command.format.empty()) {
-    table.find(command.path);  // tells of names that are wrong
+    table.find(command.path);  // reports wrong names
     return print(plain_text(app, command.path));
   }
   if (!command.output.empty()) return write_files(job, command, help_files(table, command.format, command.path));

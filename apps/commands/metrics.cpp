@@ -71,14 +71,14 @@ std::string box_row(const std::string& name, const BoxStatistics& s, const std::
                      s.deviation, s.minimum, s.maximum, s.snr, cnr);
 }
 
-// Of the largest, as they are measured one after the other.
+// Bytes of the largest box; they are measured one after the other.
 double box_bytes(const std::vector<Box>& boxes) {
   std::size_t voxels = 0;
   for (const Box& box : boxes) voxels = std::max(voxels, box.count());
   return sizeof(float) * static_cast<double>(voxels);
 }
 
-// Of the box alone, which is all that is read of it.
+// Statistics of a box, which alone is read.
 BoxStatistics measure(const VolumeSource& volume, const Box& box) {
   Cutout part{box.lower, {}};
   for (int axis = 0; axis < 3; ++axis) part.size[axis] = box.upper[axis] - box.lower[axis];
@@ -140,7 +140,7 @@ void run_metrics(Job& job, const MetricsCommand& command) {
   }
   std::vector<Box> boxes;
   for (const auto& box : numbers) boxes.push_back(make_box(box, grid, "--roi"));
-  // Of boxes alone nothing else is read.
+  // Nothing else is read for boxes alone.
   const bool boxes_alone = !boxes.empty() && command.reference.empty();
   job.host().require(boxes_alone ? box_bytes(boxes) + (is_read_in_pieces(command.input) ? 0 : grid_bytes(grid))
                                  : grid_bytes(grid) * (command.reference.empty() ? 1 : 2));

@@ -57,7 +57,7 @@ bool projects(const PlanCommand& command) {
   return command.method == "fdk" || command.method == "project" || command.method == "backproject";
 }
 
-// What says nothing about such a job is refused.
+// Refuses options that have no meaning for the method.
 void check_options(const PlanCommand& command) {
   const std::array<std::pair<const char*, bool>, 4> of_denoise{{{"--iterations", command.iterations.has_value()},
                                                                 {"--gap", command.gap.has_value()},

@@ -24,7 +24,7 @@ struct PreviewCommand {
   PreviewOptions preview;
 };
 
-// What is shown of an input, whose slice is checked.
+// A description of the shown part of an input, whose slice is checked.
 std::string shown_of(const std::string& input, const Grid& grid, const PreviewOptions& options) {
   if (options.montage) return fmt::format("the three middle slices of {}", input);
   const std::size_t slices = grid.size[static_cast<std::size_t>(options.axis - 'x')];

@@ -32,7 +32,7 @@ void require_size(const Grid& found, const Grid& wanted, const std::string& opti
                     .expected = fmt::format("those of {}, {}", of, text(wanted))});
 }
 
-// A volume to begin with or to be guided by lies where the result does. TIFF says nothing of its place.
+// A volume to begin with or to be guided by has the place of the result. TIFF does not state its place.
 void require_place(Job& job, const Grid& wanted, const std::string& option, const std::string& path) {
   const ImageInfo info = job.input_volume(option, path);
   require_size(info.grid, wanted, option, path, "the volume");
@@ -53,7 +53,7 @@ void claim_files(Job& job, const ReconstructCommand& command) {
 Redundancy redundancy_seen(const Geometry& geometry, const Grid& stack) {
   try {
     return redundancy_of(geometry, stack);
-  } catch (const InputError&) {  // of scans that only filtered back-projection refuses
+  } catch (const InputError&) {  // scans that only filtered back-projection refuses
     return {};
   }
 }
@@ -92,7 +92,7 @@ void pad(ReconstructWork& work, double mm) {
   work.grid.origin = before.world(index(0), index(1), index(2));
 }
 
-// Of the part that is chosen: pixels that are put together add up what they know.
+// Weights of the chosen part: those of binned pixels add up.
 Volume chosen_weights(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
   Volume weights;
   if (work.chosen.whole) {
@@ -150,7 +150,7 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
 
 namespace {
 
-void tell_of_counts(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const ChosenScan& scan) {
+void report_counts(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const ChosenScan& scan) {
   if (command.counts)
     job.say(fmt::format("from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
                         counts_summary(scan.calibration)));
@@ -172,7 +172,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   projections_ = std::move(scan.projections);
   if (command.counts) counts_to_line_integrals(projections_, scan.calibration, command.input_name());
   projections_.grid = work.stack;
-  tell_of_counts(job, command, work, scan);
+  report_counts(job, command, work, scan);
   warn_of(projections_, work.geometry, command);
   if (!command.weights.empty())
     weights_ = chosen_weights(job, command, work);

@@ -1,4 +1,4 @@
-// What `halocline reconstruct` reads: projections, weights, the image to begin with.
+// The inputs of `halocline reconstruct`: projections, weights, the image to begin with.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct ReconstructWork {
   ImageInfo input;
   ChosenProjections chosen;
   Grid stack, grid;  // grid: of what is computed
-  Cutout wanted;     // of that, what is written
+  Cutout wanted;     // the written part of it
   Geometry geometry;
 };
 

@@ -24,9 +24,9 @@ struct ReconstructCommand : ReconstructSettings {
   std::string input_name() const { return "'" + input + "'"; }
   std::string geometry_name() const { return "'" + geometry + "'"; }
   GivenInputs given() const { return {weighted(), start() != "zero", starts_from_image()}; }
-  /// Whether rays get weights, of whatever source.
+  /// True if rays get weights of any source.
   bool weighted() const { return ReconstructSettings::weighted(!weights.empty()); }
-  /// The same, or they may get the weight 0 where nothing was measured.
+  /// True also if they may get the weight 0 where nothing was measured.
   bool may_be_weighted() const;
 };
 

@@ -36,7 +36,7 @@ class GrowingProjections {
  public:
   struct Views {
     Volume projections;
-    std::vector<float> beams;  // of counts
+    std::vector<float> beams;  // calibration of counts
     Clock::time_point arrived;
   };
 
@@ -84,13 +84,13 @@ class GrowingProjections {
     return out;
   }
 
-  // Of the first window, for parts of the detector as they are asked for.
+  // Calibration of the first window, for parts of the detector as they are asked for.
   const CountsCalibration& calibration() const { return calibration_; }
-  // Of all views so far.
+  // Beams of all views so far.
   const CountsCalibration* whole_calibration() const { return calibrator_ ? &calibrator_->calibration() : nullptr; }
-  // Of what the views after the first window have shown, and that has not.
+  // Warns of faults that only views after the first window show.
   void warn_of_later_views() const {
-    if (calibrator_) warn_of_calibration(*calibrator_, command_.input, &told_);
+    if (calibrator_) warn_of_calibration(*calibrator_, command_.input, &warned_);
   }
 
  private:
@@ -117,11 +117,11 @@ class GrowingProjections {
       arguments.options.scan_views = work.stack.size[2];
       calibrator_.emplace(begin_calibration(job_, arguments, counts, info, command_.input));
       warn_of_calibration(*calibrator_, command_.input);
-      told_ = calibrator_->calibration().report;
+      warned_ = calibrator_->calibration().report;
       views.beams = calibrator_->calibration().beams;
       calibrator_->calibration().replaced.put(0, views.projections.voxels.size(), views.projections.voxels.data());
       whole_ = calibrator_->calibration();
-      whole_.replaced = {};  // of later views, too
+      whole_.replaced = {};  // beams of later views, too
     }
     if (work.chosen.whole) {
       if (first) calibration_ = whole_;
@@ -132,7 +132,7 @@ class GrowingProjections {
     views.projections = take_counts(counts, part, whole_);
   }
 
-  // Of line integrals, as the first window shows them.
+  // Takes off rings of line integrals, as the first window shows them.
   void take_off_rings(const SlicesWork& work, Views& views) {
     Volume& projections = views.projections;
     if (offsets_.pixels.empty())
@@ -181,24 +181,25 @@ class GrowingProjections {
   const SlicesCommand& command_;
   GrowingSeries series_;
   Progress progress_;
-  ImageInfo info_;  // of the first file
+  ImageInfo info_;  // header of the first file
   std::string first_file_, file_;
   Volume view_;  // empty: it was handed on
   Clock::time_point arrived_;
   std::optional<CountsCalibrator> calibrator_;
-  CountsReport told_;  // what was known when the user was warned
+  CountsReport warned_;  // faults that the user was warned of
   CountsCalibration whole_, calibration_;
   DetectorOffsets offsets_;  // rings of line integrals
 };
 
-// What can be wrong with the command is told before the scan begins, as far as that can be without its first file.
+// Checks the command before the scan begins, as far as that can be done without its first file.
 void check_without_projections(const Job& job, const SlicesCommand& command, const std::optional<Geometry>& geometry) {
   namespace fs = std::filesystem;
   check_readable_series(command.input);
   const auto extension = fs::path(command.input).extension();
   if (fs::is_directory(command.input) || extension == ".tif" || extension == ".tiff")
     placed_projections(command.projections.detector, {{}, {}, "TIFF", {}}, in_quotes(command.input), command.geometry);
-  // Of the first window, which is what is calibrated. One of all views may have any number until the geometry is read.
+  // The views of the first window, which is calibrated. One of all views may have any number until the geometry is
+  // read.
   std::size_t window = SIZE_MAX;
   if (geometry || command.views)
     window = static_cast<std::size_t>(
@@ -255,7 +256,7 @@ void print_without_projections(Job& job, const SlicesCommand& command, const Sli
 void keep_windows(Job& job, const SlicesCommand& command, SlicesWork& work, std::vector<SliceWindows>& windows,
                   const GrowingProjections& projections, const Device& device, const nlohmann::json& updates) {
   const HeldInterrupts held(true);
-  const std::size_t done = windows.back().done();  // of every quantity
+  const std::size_t done = windows.back().done();  // one of every quantity
   report_windows(job, work, done);
   job.results()["updates"] = updates;
   job.keep_report();

@@ -1,4 +1,4 @@
-// What `slices` is asked for and makes of it: of a scan that is there, and of one that goes on (slices_follow.cpp).
+// The work of `slices`: for a finished scan, and for one that continues (slices_follow.cpp).
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct SlicesCommand {
   double wait = 60;  // s
 };
 
-/// What is made of each slice: attenuations, or their variance.
+/// A result for each slice: attenuations, or their variance.
 struct Quantity {
   std::string name, unit;
   std::vector<std::string> outputs;
@@ -43,7 +43,7 @@ struct SlicesWork {
   Grid volume;
   std::vector<std::string> names;
   std::vector<Grid> slices;
-  std::size_t pixels = 0;  // of all slices
+  std::size_t pixels = 0;  // pixels of all slices
   std::vector<Quantity> quantities;
   // of the projections
   ImageInfo input;
@@ -61,12 +61,12 @@ struct SlicesWork {
 SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo* input = nullptr);
 /// The windows of a scan of so many views.
 std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views);
-/// The rest, for projections like work.input. geometry: if it was read already.
+/// Completes the work for projections like work.input. geometry: if it was read already.
 void place_projections(Job& job, const SlicesCommand& command, SlicesWork& work, std::optional<Geometry> geometry = {});
-/// Of projections that look wrong: all, or those of the first window. calibration: of counts.
+/// Warns of projections that look wrong: all, or those of the first window. calibration: of counts.
 void warn_of_projections(const SlicesCommand& command, const SlicesWork& work, const Volume& projections,
                          const CountsCalibration* calibration);
-/// The one device, after it and the host are seen to have the memory. at_once: the quantities stay on the device
+/// The one device, after it and the host are seen to have the memory. at_once: the quantities remain on the device
 /// together; projections: bytes of those that are held.
 const Device& slices_device(Job& job, const SlicesWork& work, bool at_once, double projections);
 
@@ -99,9 +99,9 @@ class SliceWindows {
 /// Writes what the windows gave of each slice, with a line each, and puts it into the report.
 void write_windows(Job& job, const SlicesCommand& command, const SlicesWork& work, const Quantity& quantity,
                    const std::vector<Volume>& stacks, const Device& device);
-/// Of the windows that are done, for the report.
+/// Puts the finished windows into the report.
 void report_windows(Job& job, const SlicesWork& work, std::size_t done);
-/// After --dry-run.
+/// Prints the work after --dry-run.
 void print_slices(Job& job, const SlicesWork& work);
 
 /// `slices --follow`.

@@ -31,7 +31,7 @@ struct ViewCommand {
   bool projections = false;
 };
 
-// A folder of its own that stays: the browser reads the page when it likes.
+// A folder that remains: the browser reads the page later.
 std::string temporary_page(const std::string& input) {
   std::string folder = (std::filesystem::temp_directory_path() / "halocline-view-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
@@ -41,7 +41,7 @@ std::string temporary_page(const std::string& input) {
   return (std::filesystem::path(folder) / ((stem.empty() ? "view" : stem) + ".html")).string();
 }
 
-// Names as short as they can be told apart by.
+// The shortest names that differ.
 std::vector<std::string> names_of(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const auto& path : paths) {

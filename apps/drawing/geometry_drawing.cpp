@@ -26,7 +26,7 @@ class Panel {
     low_ = {std::min(low_[0], x), std::min(low_[1], y)};
     high_ = {std::max(high_[0], x), std::max(high_[1], y)};
   }
-  /// After all is included.
+  /// Chooses the scale; to be called after all is included.
   void fit() {
     const double width = std::max(high_[0] - low_[0], 1e-9), height = std::max(high_[1] - low_[1], 1e-9);
     scale_ = std::min((panel_width - 2 * panel_margin) / width, (panel_height - 4 * panel_margin) / height);
@@ -66,11 +66,11 @@ class Panel {
 
 /// The scan in the world.
 struct Scene {
-  std::vector<View> views;              // of a parallel beam with a source plane near the object
+  std::vector<View> views;              // views; those of a parallel beam get a source plane near the object
   double u[2] = {0, 0}, v[2] = {0, 0};  // the detector's outer edges, mm
   bool detector = false;
   FieldOfView seen;
-  std::vector<Vector3> corners;  // of the volume
+  std::vector<Vector3> corners;  // corners of the volume
 
   double radius() const { return std::max(0.0, seen.radius); }
 };

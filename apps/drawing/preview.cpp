@@ -165,7 +165,7 @@ double preview_bytes(const Grid& grid, const PreviewOptions& options) {
 
 namespace {
 
-// Which slice is shown; throws as render_preview() does.
+// The slice that is shown; throws as render_preview() does.
 std::size_t checked_slice(const Grid& grid, const PreviewOptions& options) {
   if (options.axis < 'x' || options.axis > 'z')
     throw InputError(fmt::format("preview: axis '{}'; expected x, y or z", options.axis));

@@ -14,9 +14,9 @@
 namespace halocline {
 
 struct PreviewOptions {
-  /// Across which INDEX axis of the file to cut: x, y, z are its axes 0, 1, 2, whatever way these point in the world.
+  /// INDEX axis of the file to cut across: x, y, z are its axes 0, 1, 2, whatever way these point in the world.
   char axis = 'z';
-  /// Which slice; the middle one if not given.
+  /// The slice; the middle one if not given.
   std::optional<std::size_t> slice;
   /// Values shown as black and white; if not given, the 0.5 and 99.5 percentiles of the slice if it is, else of the
   /// whole volume.

@@ -11,7 +11,7 @@ TypedVolume allocate_volume(const Grid& grid, Component component, const std::st
   check_grid(grid, "'" + path + "'");
   try {
     return TypedVolume(grid, component, scaling);
-  } catch (const InputError&) {  // of `scratch`
+  } catch (const InputError&) {  // an error about `scratch`
     throw;
   } catch (const std::exception&) {
     throw InputError(

@@ -65,7 +65,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? std::string(".") : folder.string();
 }
 
-// What a message about it begins with.
+// The beginning of a message about it.
 std::string output_text(const std::string& path, const std::string& target) {
   return target == path ? fmt::format("output '{}': ", path)
                         : fmt::format("output '{}' is a symbolic link to '{}', and ", path, target);
@@ -103,8 +103,8 @@ pid_t owner_of(const std::string& name, const std::string& prefix) {
   return rest.ec == std::errc() && std::string_view(rest.ptr, end).starts_with(".tmp") ? owner : 0;
 }
 
-// What processes of this host that were killed have left in the folder. That there is no such process is not enough:
-// it may belong to a container with processes of its own. Who writes holds a lock, which goes when the process does.
+// Removes files that killed processes of this host have left in the folder. That there is no such process is not
+// enough: it may belong to a container with its own processes. A writer holds a lock, which ends with the process.
 void remove_abandoned(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;  // once is enough for a process
@@ -224,11 +224,11 @@ class TemporaryFile::Buffer : public std::streambuf {
 
 // Sets the disk to work at what has been written, from a thread of its own because that waits where the disk is busy.
 // Otherwise all of a file would lie in memory until fsync(), and the disk idle: writing into the page cache is no
-// faster than many disks, for it goes through one lock per file. Errors stay in the file until fsync() tells them.
+// faster than many disks, for it takes one lock per file. Errors remain in the file until fsync() reports them.
 class TemporaryFile::Writeback {
  public:
   explicit Writeback(int descriptor) : descriptor_(descriptor), thread_([this] { serve(); }) {}
-  /// What has not begun by now is left to fsync().
+  /// Ends the work; fsync() writes the rest.
   ~Writeback() {
     {
       const std::lock_guard lock(mutex_);
@@ -294,7 +294,7 @@ void check_output_path(const std::string& path) {
 void require_room(const std::string& path, std::uint64_t bytes) {
   std::error_code code;
   const auto space = fs::space(folder_of(file_behind(path)), code);
-  if (code || space.capacity == 0) return;  // not every file system tells
+  if (code || space.capacity == 0) return;  // not every file system reports it
   if (space.available < bytes)
     fail(path, fmt::format("{} bytes are wanted, {} are free", bytes, space.available), ENOSPC);
 }

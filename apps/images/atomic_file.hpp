@@ -16,11 +16,11 @@ namespace halocline {
 /// nothing behind. For a check before a long computation.
 void check_output_path(const std::string& path);
 
-/// What the symbolic links of `path` lead to, whether it is there or not; `path` itself if it is none. Throws
+/// The target of the symbolic links of `path`, which need not exist; `path` itself if it is none. Throws
 /// InputError for a link round in a circle.
 std::string file_behind(const std::string& path);
 
-/// Throws FileError if the disk tells that it has less than `bytes` bytes free where `path` is to be. For a check
+/// Throws FileError if the disk reports less than `bytes` bytes free where `path` is to be. For a check
 /// before a long computation.
 void require_room(const std::string& path, std::uint64_t bytes);
 
@@ -34,9 +34,9 @@ void require_allowed_size(const std::string& path, std::uint64_t bytes);
 
 /// A file under a temporary name beside its final place, removed by the destructor unless commit() was reached.
 ///
-/// What processes of this host that were killed have left in the folder goes when the first one there is begun.
+/// The first one in a folder removes files that killed processes of this host have left there.
 ///
-/// If `path` is a symbolic link, the link stays, and the file that it points to is replaced, or made if it is not
+/// If `path` is a symbolic link, the link remains, and the file that it points to is replaced, or made if it is not
 /// there; an existing file's permissions are kept.
 /// All members throw FileError with the final path, the system's reason and what to do.
 class TemporaryFile {
@@ -44,7 +44,7 @@ class TemporaryFile {
   /// Opens the temporary file; the end of its name is that of `path`, so that libraries which go by extension can write
   /// it.
   explicit TemporaryFile(const std::string& path) : TemporaryFile(path, {}) {}
-  /// Under its name with this ending until then, in place of what a process that was killed may have left there.
+  /// Begins the file under its name with this ending, in place of one that a killed process may have left.
   TemporaryFile(const std::string& path, const std::string& ending);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
@@ -55,12 +55,12 @@ class TemporaryFile {
   /// A binary, seekable stream into the file. Every failed write throws FileError at once.
   std::ostream& stream();
   /// The file will have `bytes` bytes, all by write_at(): a disk without so much room is an error now instead of
-  /// halfway, and what is written goes to the disk while the rest is still to come. Before the first write; file
+  /// halfway, and the disk writes while the rest is still to come. Before the first write; file
   /// systems that cannot reserve go without.
   void reserve(std::uint64_t bytes);
   /// Bytes at any place of the file, past the stream; several threads may do so at a time.
   void write_at(std::uint64_t offset, const char* from, std::size_t bytes);
-  /// To be called after a library wrote temporary_path() by itself, possibly as a new file.
+  /// Takes over temporary_path() after a library wrote it, possibly as a new file.
   void reopen();
   /// Flushes and forces the bytes to the disk, so that delayed errors show before anything is renamed.
   void sync();

@@ -60,7 +60,7 @@ class Parser {
       if (depth == 0 && tag >> 16 == pixel_data >> 16) {
         try {
           read_pixel_group(tag, end, out);
-        } catch (const Malformed&) {  // what is before it holds
+        } catch (const Malformed&) {  // attributes before it are valid
         }
         break;
       }
@@ -146,7 +146,7 @@ class Parser {
   Encoding encoding_;
 };
 
-constexpr std::size_t most_inflated = std::size_t{1} << 26;  // what comes before the pixel data takes less
+constexpr std::size_t most_inflated = std::size_t{1} << 26;  // attributes before the pixel data take less
 
 // The rest of a stream, whose deflated bytes have no header (PS3.5 A.5).
 std::string inflated(std::istream& in) {

@@ -21,12 +21,12 @@ class DicomDataSet {
   };
 
   bool has(DicomTag tag) const { return values_.contains(tag); }
-  /// Without the blanks and zeros around it; empty where there is none.
+  /// The text without the blanks and zeros around it; empty where there is none.
   std::string text(DicomTag tag) const;
-  /// Of a list in text (DS, IS), in which numbers stand between backslashes. Nothing where the attribute is absent or
+  /// Numbers of a list in text (DS, IS), with backslashes between. Nothing where the attribute is absent or
   /// empty; NaN for what is no number.
   std::vector<double> numbers(DicomTag tag) const;
-  /// Of a list of binary doubles (FD), integers of 4 bytes (UL) or of 2 (US).
+  /// Numbers of a list of binary doubles (FD), integers of 4 bytes (UL) or of 2 (US).
   std::vector<double> doubles(DicomTag tag) const;
   std::optional<std::uint32_t> whole(DicomTag tag) const;
   /// The items of a sequence; none where it is absent.
@@ -48,7 +48,7 @@ class DicomDataSet {
   std::optional<std::uint64_t> pixel_bytes_;
 };
 
-/// Nothing for a file that is not DICOM, or not as the standard has it. Values of more than a MiB are passed over.
+/// Reads a file; nothing if it is not DICOM, or violates the standard. Values of more than a MiB are skipped.
 std::optional<DicomDataSet> read_dicom_data_set(const std::string& path);
 
 }  // namespace halocline

@@ -94,7 +94,7 @@ class Frames {
     if (const auto* item = group(sequence, frame); item != nullptr && item->has(tag)) return item->numbers(tag);
     return top(tag);
   }
-  // Of the file; nuclear medicine keeps places with its detectors.
+  // The place of the file; nuclear medicine keeps places with its detectors.
   std::vector<double> top(DicomTag tag) const {
     const auto& detectors = file_.items(detector_information);
     return file_.has(tag) || detectors.empty() ? file_.numbers(tag) : detectors.front().numbers(tag);
@@ -138,7 +138,7 @@ class Frames {
     return values.empty() ? std::nullopt : std::optional(values.front());
   }
 
-  // What stands with a frame may not contradict what stands with all of them.
+  // Refuses a frame's value that contradicts that of all frames.
   void require_one_rescale(std::size_t frame) const {
     const auto& own = file_.items(frame_groups);
     const auto& shared = file_.items(shared_groups);
@@ -180,7 +180,7 @@ class Frames {
     return {0, 0};
   }
 
-  // What else distinguishes frames of one place.
+  // Other attributes that distinguish frames of one place.
   std::string kind(std::size_t frame) const {
     const auto* content = group(frame_content, frame);
     if (content == nullptr) return {};
@@ -222,8 +222,8 @@ class Frames {
     if (out_.places.empty() || out_.count == 1) steps_without_places();
   }
 
-  // Nothing, or three and six numbers; an orientation where there is a position. GDCM ends the process over some
-  // others.
+  // Requires nothing, or three and six numbers; an orientation where there is a position. GDCM ends the process over
+  // some others.
   void require_place(std::size_t frame, const std::vector<double>& position,
                      const std::vector<double>& orientation) const {
     const auto& own = file_.items(frame_groups);
@@ -286,7 +286,7 @@ class Frames {
     return {o[1] * o[5] - o[2] * o[4], o[2] * o[3] - o[0] * o[5], o[0] * o[4] - o[1] * o[3]};
   }
 
-  // Of each frame from the first.
+  // Distances of each frame from the first.
   std::vector<double> offsets_along_normal(const std::vector<double>& orientation) {
     auto offsets = file_.numbers(grid_frame_offsets);
     if (offsets.size() == out_.count && out_.count > 1) {

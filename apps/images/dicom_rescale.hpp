@@ -1,4 +1,4 @@
-// What DICOM frames and files say of the way from stored numbers to values, held against each other.
+// Consistency of the rescaling that DICOM frames and files state.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace halocline {
 
 struct StatedRescale {
   std::optional<double> slope, intercept, dose;  ///< RescaleSlope, RescaleIntercept, DoseGridScaling
-  std::string name;                              ///< of the frame or file, for messages: "frame 3", "'a.dcm'"
+  std::string name;                              ///< name of the frame or file, for messages: "frame 3", "'a.dcm'"
 };
 
 /// Throws InputError that begins with `what` if one lacks an attribute that another has, and whose value is not the one

@@ -56,7 +56,7 @@ void GrowingSeries::look() {
   const auto differ = std::mismatch(files.begin(), files.end(), ahead_.begin(), ahead_.end()).first;
   sure_ = static_cast<std::size_t>(differ - files.begin());
   ahead_ = std::move(files);
-  // Until one was taken, lower numbers may come yet.
+  // Lower numbers may still appear until one was taken.
   if (taken_ == 0) first_number_ = ahead_.empty() ? std::nullopt : place_.number_in(ahead_.front());
   if (ahead_.empty()) return;
   if (taken_ > 0 && natural_less(ahead_.front(), last_))
@@ -78,7 +78,7 @@ void GrowingSeries::refuse_surplus() const {
     throw InputError(fmt::format("'{}' is file {} of '{}', but {}", ahead_[wanted], taken_ + wanted + 1, name_, why_));
 }
 
-// Of numbered files the one whose turn it is, be there later ones or not.
+// The next of numbered files, whether later ones exist or not.
 std::optional<std::string> GrowingSeries::next() const {
   if (ahead_.empty()) return {};
   if (first_number_ && ahead_.front() != place_.with(*first_number_ + taken_)) return {};
@@ -90,7 +90,7 @@ std::optional<std::string> GrowingSeries::next_so_far() {
   return next();
 }
 
-// It was not there, or another, at the look before. In between its own time tells, if that can be.
+// The time of a change: after the look at which the file was not there, or another, and its own time if that fits.
 GrowingSeries::Clock::time_point GrowingSeries::arrival(const Stamp& stamp) const {
   const auto age = std::chrono::duration_cast<Clock::duration>(fs::file_time_type::clock::now() - stamp.time);
   return std::clamp(Clock::now() - std::max(age, Clock::duration::zero()), looked_before_, looked_);
@@ -134,7 +134,7 @@ GrowingSeries::File GrowingSeries::take(std::chrono::duration<double> patience, 
   for (;;) {
     check_interrupt();
     const auto begun = Clock::now();
-    // Else it is known already that this one is whole, as far as that goes.
+    // This one is known to be whole otherwise, as far as that is possible.
     if (ahead_.size() < 2 || sure_ == 0 || !next()) look();
     const auto found = next();
     const auto seen = found ? stamp_of(*found) : std::nullopt;

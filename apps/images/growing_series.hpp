@@ -16,7 +16,7 @@
 namespace halocline {
 
 /// The files of a folder or pattern in the order of image_series.hpp, looked for again and again: that works on file
-/// systems of other computers, too, which tell nobody of what others write there.
+/// systems of other computers, too, which do not report what others write there.
 ///
 /// Nobody says when a file is whole. It is taken if it can be read, and if a later one is there or neither its size nor
 /// its time has changed for `settle`. So a writer that goes on with a file after the next was begun, or that gives it
@@ -73,8 +73,8 @@ class GrowingSeries {
   std::optional<std::size_t> first_number_;
   std::size_t expected_ = SIZE_MAX, taken_ = 0;
   std::set<std::string> names_taken_;
-  std::string last_;                // that was taken
-  std::vector<std::string> ahead_;  // that were there at the last look and are not taken, in order
+  std::string last_;                // last file that was taken
+  std::vector<std::string> ahead_;  // files that existed at the last look and are not taken, in order
   std::size_t sure_ = 0;            // so many of them were the next ones at the look before, too
   Clock::time_point looked_, looked_before_;
 };

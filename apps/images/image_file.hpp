@@ -1,4 +1,4 @@
-// The single entry point for image files: the format goes by the name's extension.
+// The single entry point for image files: the name's extension decides the format.
 //
 // Always: .mha, .mhd, .raw with its .mhd beside it. Through ITK: .nrrd, .nii, .nii.gz, .tif, .tiff, and for reading
 // also .nhdr, .hdr/.img, .h5, .hdf5, .dcm, a folder with one DICOM series or with TIFF files, a series of files named
@@ -39,7 +39,7 @@ void warn_of_grid(const ImageInfo& info, const std::string& name, const std::str
 /// `replaced`, where it is given: how many became 0.
 Volume read_image(const std::string& path, bool allow_nonfinite = false, std::size_t* replaced = nullptr);
 
-/// The same of a box of voxels, which must lie in the image. Only they are read, as far as the format allows (MetaImage
+/// Reads a box of voxels, which must lie in the image. Only they are read, as far as the format allows (MetaImage
 /// without compression does); only they are looked at for NaN and Inf.
 Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite = false,
                        std::size_t* replaced = nullptr);
@@ -51,16 +51,16 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
 void write_image(const Volume& volume, const std::string& path, bool compressed = false, const HeaderNotes& notes = {});
 
 /// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) and
-/// series of files other than DICOM stay on the disk: nothing but what is asked for is read, and a file that is too
+/// series of files other than DICOM remain on the disk: nothing but what is asked for is read, and a file that is too
 /// short is refused here. All others are read here, and held in their own type. NaN and Inf are as in read_image, found
 /// as they are read.
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite = false);
-/// The same of projections, flats and darks: with `allow_nonfinite` they keep what is not finite, for it was not
+/// Reads projections, flats and darks: with `allow_nonfinite` they keep values that are not finite, which were not
 /// measured; what is larger than any ray (require_rays()) is refused.
 std::unique_ptr<FiniteSource> open_rays(const std::string& path, bool allow_nonfinite);
 Volume read_rays(const std::string& path, bool allow_nonfinite);
 
-/// Whether open_image() leaves the voxels on the disk. Throws InputError as read_image_info() does.
+/// True if open_image() keeps the voxels on the disk. Throws InputError as read_image_info() does.
 bool is_read_in_pieces(const std::string& path);
 
 /// Throws open_image()'s InputError if the file of voxels is missing or too short, as far as that is seen without
@@ -78,8 +78,8 @@ class ReservedImage {
  public:
   /// Throws as create_image() does, and FileError if the disk has no room.
   ReservedImage(std::string path, const Grid& grid, const ImageStorage& storage = {});
-  /// All voxels, of a volume with the grid; then the file is there. Again, when a run begins anew: without room that
-  /// was kept. Returns how many values lay beyond what the type can hold, and became the nearest that it can.
+  /// All voxels, of a volume with the grid; then the file is there. Called again when a run begins again: without room
+  /// that was kept. Returns how many values lay beyond what the type can hold, and became the nearest that it can.
   std::size_t write(const Volume& volume);
 
  private:
@@ -89,7 +89,7 @@ class ReservedImage {
   std::unique_ptr<ImageSink> image_;  // if there is one already
 };
 
-/// Whether create_image() writes the format of `path` as it comes, and open_image() reads it so if it is not
+/// True if create_image() writes the format of `path` piece by piece, and open_image() reads it so if it is not
 /// compressed.
 bool is_streamable(const std::string& path);
 
@@ -98,12 +98,12 @@ bool is_streamable(const std::string& path);
 /// through ITK takes uint8, int8, uint16, int16 and float32 only.
 void check_storage(const std::string& path, const ImageStorage& storage);
 
-/// What write_image would refuse, before a long computation: InputError for an unknown extension, a missing folder or a
+/// Throws as write_image would, before a long computation: InputError for an unknown extension, a missing folder or a
 /// place for a number where there is none (apps/images/slice_files.hpp), FileError for a folder that cannot be written.
 /// Leaves nothing behind.
 void check_writable(const std::string& path);
 
-/// Whether an image of so many slices was written there.
+/// True if an image of so many slices was written there.
 bool was_written(const std::string& path, std::size_t slices);
 
 }  // namespace halocline

@@ -69,7 +69,7 @@ const std::vector<const ImageFormat*>& file_formats();
 std::vector<std::string> image_extensions(bool written);
 [[noreturn]] void refuse_extension(const std::string& path, bool writing);
 
-/// In lower case; ".nii.gz" is one extension.
+/// The extension in lower case; ".nii.gz" is one extension.
 std::string extension_of(const std::string& path);
 bool holds(const std::vector<std::string>& list, const std::string& item);
 

@@ -1,4 +1,4 @@
-// What the header of an image file says.
+// The contents of an image file's header.
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 
 namespace halocline {
 
-/// What a header says that no other field here holds: a description, codes, keys of its writer's own.
+/// Entries of a header that no other field here holds: a description, codes, keys of its writer's own.
 struct HeaderNotes {
   std::string format = {};  ///< as in ImageInfo: no other format takes them
   std::map<std::string, std::string> entries = {};
 };
 
-/// How the values of an image are stored.
+/// The storage of the values of an image.
 struct ImageStorage {
   Component component = Component::float32;
   Scaling scaling = {};

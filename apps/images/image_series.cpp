@@ -38,7 +38,7 @@ void sort_naturally(std::vector<std::string>& files) {
   std::sort(files.begin(), files.end(), natural_less);
 }
 
-// What glob() and fnmatch() take for the path: folders that are there by their very name, such as 'scan [2]', are no
+// The pattern of a path for glob() and fnmatch(): folders that are there by their very name, such as 'scan [2]', are no
 // patterns.
 std::string with_literal_folders(const fs::path& path) {
   fs::path plain, pattern;
@@ -89,7 +89,7 @@ bool has_wildcards(const std::string& path) {
   return path.find_first_of("*?[") != std::string::npos;
 }
 
-// What a folder's series is made of.
+// The files of a folder's series.
 bool is_tiff_name(const fs::path& file) {
   std::string end = file.extension().string();
   std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });

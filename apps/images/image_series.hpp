@@ -32,7 +32,7 @@ struct NumberPlace {
   std::string with(std::size_t number) const;
   /// The number that makes `name` of it.
   std::optional<std::size_t> number_in(const std::string& name) const;
-  /// Of the file, not of a folder before it: the files are then those of numbered_files().
+  /// The place in the file's name, not in that of a folder: the files are then those of numbered_files().
   bool in_name() const;
 };
 NumberPlace number_place(const std::string& path);
@@ -48,7 +48,7 @@ void check_growing_series(const std::string& path);
 /// system refuses counts as not there.
 std::vector<std::string> files_so_far(const std::string& path);
 
-/// Whether a file of this name belongs to the series, if it is there one day.
+/// True if a file of this name would belong to the series.
 bool series_would_hold(const std::string& path, const std::string& file);
 
 /// True once for each text. Warnings of a series come once, though its headers are read again and again.

@@ -15,7 +15,7 @@ class ImageSink : public VolumeSink {
   /// that no other program can take it meanwhile. begin() does it otherwise.
   virtual void reserve() {}
   virtual void commit() = 0;
-  /// How many values lay beyond what the type of the voxels can hold, and became the nearest that it can.
+  /// The number of values beyond the range of the voxels' type, which became the nearest in it.
   virtual std::size_t changed() const = 0;
 };
 

@@ -33,7 +33,7 @@ itk::GDCMSeriesFileNames::Pointer names_in(const std::string& folder) {
   return names;
 }
 
-// Once of each `about`: headers are read again and again.
+// Warns once of each `about`: headers are read again and again.
 void warn_once(const std::string& about, const std::string& path, const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> reported;
@@ -77,7 +77,7 @@ class DicomStack {
     return {stack_.grid, component_name(component_), pieces_.size() > 1 ? "DICOM series" : "DICOM", {}};
   }
 
-  // Of files of one frame each.
+  // The files in the order of their places, of one frame each.
   std::vector<std::string> files_in_order() const {
     std::vector<std::string> out;
     for (const std::size_t n : stack_.order) out.push_back(pieces_[n].file);
@@ -87,7 +87,7 @@ class DicomStack {
   TypedVolume read() const {
     check_grid(stack_.grid, "'" + name_ + "'");
     TypedVolume out(stack_.grid, component_);
-    std::vector<std::size_t> place(stack_.order.size());  // of each frame, in the order of the files
+    std::vector<std::size_t> place(stack_.order.size());  // places of each frame, in the order of the files
     for (std::size_t n = 0; n < place.size(); ++n) place[stack_.order[n]] = n;
     const std::size_t slice = stack_.grid.slice();
     std::size_t frame = 0;
@@ -111,7 +111,7 @@ class DicomStack {
   }
 
  private:
-  // From what ITK made of a stored number to what the frame makes of it.
+  // The scaling from ITK's value of a stored number to the frame's.
   static Scaling meaning(const Piece& piece, std::size_t frame) {
     if (!piece.frames) return {};
     const Scaling own = piece.frames->rescales[frame];
@@ -190,8 +190,8 @@ class DicomStack {
 
   std::string name_;
   std::vector<Piece> pieces_;
-  std::vector<SlicePlace> places_;     // of all frames, file by file
-  std::vector<StatedRescale> stated_;  // of each file
+  std::vector<SlicePlace> places_;     // frames of all files, file by file
+  std::vector<StatedRescale> stated_;  // number of each file
   SliceStack stack_;
   Component component_ = Component::float32;
   double single_spacing_ = 1;

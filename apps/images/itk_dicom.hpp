@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-/// Whether these functions read this file: DICOM with several frames, or with functional groups. Throws InputError as
+/// True if these functions read this file: DICOM with several frames, or with functional groups. Throws InputError as
 /// read_dicom_frames() does.
 bool holds_dicom_frames(const std::string& path);
 
@@ -18,13 +18,13 @@ bool holds_dicom_frames(const std::string& path);
 /// it.
 void warn_of_unsaid_pixels(const std::string& path, const Grid& itk);
 
-/// Whether there are DICOM files in a folder.
+/// True if there are DICOM files in a folder.
 bool holds_dicom_series(const std::string& folder);
 
 /// The files of the one DICOM series in a folder. Throws InputError if there is none or several, which it lists.
 std::vector<std::string> dicom_series_files(const std::string& folder);
 
-/// Whether each of these files is DICOM of one frame and says its place, and not all say the same.
+/// True if each of these files is DICOM of one frame and states its place, and not all state the same.
 bool have_dicom_places(const std::vector<std::string>& files);
 /// Such files in the order of their places.
 std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name);

@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-// Without the padding that makes the length even.
+// The text without the padding that makes the length even.
 std::string tag_text(const itk::ImageIOBase& io, const char* tag) {
   std::string text;
   itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), tag, text);

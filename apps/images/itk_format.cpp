@@ -35,7 +35,7 @@ bool is_nifti(const std::string& path) {
   return extension == ".nii" || extension == ".nii.gz";
 }
 
-// Once a path: some are written again and again.
+// Warns once a path: some are written again and again.
 void warn_of_tiff(const std::string& path) {
   static std::mutex mutex;
   static std::set<std::string> warned;
@@ -47,7 +47,7 @@ void warn_of_tiff(const std::string& path) {
 
 // Larger sizes make ITK's writer fail as on a full disk.
 void require_sizes(const std::string& path, const Grid& grid) {
-  constexpr std::size_t most = 32767;  // of nifti1.h
+  constexpr std::size_t most = 32767;  // a limit of nifti1.h
   if (is_nifti(path) && *std::max_element(grid.size.begin(), grid.size.end()) > most)
     throw InputError(
         fmt::format("'{}': NIfTI holds at most {} voxels along an axis, the volume has {}; give .mha or .nrrd", path,

@@ -99,7 +99,7 @@ class AnglesFile {
         const H5O_type_t type = group.childObjType(name);
         if (type == H5O_TYPE_DATASET) add(path + name);
         if (type == H5O_TYPE_GROUP && depth < deepest) look_into(group.openGroup(name), path + name + "/", depth + 1);
-      } catch (const H5::Exception&) {  // of a link that leads nowhere
+      } catch (const H5::Exception&) {  // a link that leads nowhere
       }
     }
   }
@@ -148,7 +148,7 @@ class AnglesFile {
                                  bad - values.begin() + 1, values.size(), path, *bad, angles_remedy));
   }
 
-  // In lower case, without blanks; of a text or of the first of several.
+  // The attribute in lower case, without blanks; of a text or of the first of several.
   std::string units(const std::string& path) const {
     const H5::DataSet data = file_.openDataSet(path);
     for (const char* name : {"units", "unit"}) {
@@ -217,7 +217,7 @@ class AnglesFile {
            (list.count() == angles || (list.count() == projections && !is_general(list.name()))) && varies(list.path);
   }
 
-  // Whether a list has these angles but for rounding, with or without flats and darks. One without units may be in
+  // True if a list has these angles but for rounding, with or without flats and darks. One without units may be in
   // degrees or in radians.
   bool agrees(const std::string& path, const std::vector<double>& all, const std::vector<double>& chosen) const {
     constexpr double least = 1e-3,
@@ -238,7 +238,7 @@ class AnglesFile {
     });
   }
 
-  // Of a list whose name has a piece that rotation angles have, too.
+  // True if a piece of a list's name shows that it holds no rotation angles.
   static bool means_another(const std::string& name) {
     static const std::vector<std::string> parts{"speed",  "velocity", "accel", "two_theta", "twotheta",
                                                 "2theta", "2_theta",  "tilt",  "offset",    "axis",
@@ -308,8 +308,8 @@ class AnglesFile {
     return paths;
   }
 
-  // Of Data Exchange's process/acquisition/rotation: start, step and number. The start lies beside the step; the number
-  // may lie elsewhere.
+  // Angles of Data Exchange's process/acquisition/rotation: start, step and number. The start lies beside the step; the
+  // number may lie elsewhere.
   std::optional<std::vector<double>> by_steps() const {
     const auto steps = scalars({"rotation_step", "angle_step", "angular_step", "step"});
     if (steps.empty()) return {};
@@ -340,7 +340,7 @@ class AnglesFile {
     return values.front();
   }
 
-  // Without the views of flats and darks, which NeXus marks by its image_key (0: projection).
+  // The angles without the views of flats and darks, which NeXus marks by its image_key (0: projection).
   std::vector<double> projections_only(std::vector<double> angles, bool with_warning) const {
     for (const Found& each : found_) {
       if (each.name() != "image_key" || each.count() != angles.size() || !each.is_list()) continue;

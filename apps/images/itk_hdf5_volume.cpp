@@ -75,7 +75,7 @@ class Hdf5Volume {
                          numbers ? "numbers" : "values that are no numbers", axes, name("Dimension"), expected));
   }
 
-  // Of several values a voxel, the number of these is the last of the extent.
+  // The last of the extent is the number of values a voxel if there are several.
   void require_shape(const H5::DataSet& voxels, const std::vector<unsigned long long>& size) const {
     std::vector<hsize_t> found = extent(voxels);
     const std::vector<hsize_t> all(found.rbegin(), found.rend());

@@ -1,4 +1,4 @@
-// What ITK's HDF5 images say about their voxels, held against the voxels that are there. Only in builds with
+// Checks what ITK's HDF5 images state about their voxels against those in the file. Only in builds with
 // HALOCLINE_WITH_ITK.
 #pragma once
 

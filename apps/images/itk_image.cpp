@@ -67,7 +67,7 @@ void register_formats() {
     itk::TIFFImageIOFactory::RegisterOneFactory();
     itk::HDF5ImageIOFactory::RegisterOneFactory();
     itk::GDCMImageIOFactory::RegisterOneFactory();
-    itk::Object::SetGlobalWarningDisplay(false);  // what matters is checked here and thrown
+    itk::Object::SetGlobalWarningDisplay(false);  // errors that matter are found and thrown here
   });
 }
 
@@ -165,7 +165,7 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
-// What the log has of it, in the words of ITK.
+// ITK's words in the log.
 [[noreturn]] void refuse_unread(const std::string& path, const char* part, const std::string& reason) {
   spdlog::debug("'{}': ITK: {}", path, reason);
   throw InputError(fmt::format(
@@ -231,7 +231,7 @@ Grid grid_in(const std::string& path, const itk::ImageIOBase& io) {
   return format == "NrrdImageIO" ? nrrd_grid(path, grid) : format == "NiftiImageIO" ? nifti_grid(path, grid) : grid;
 }
 
-// What NIfTI's stored numbers mean, after which they are read as they are where they are whole numbers, of which ITK
+// Takes the scaling of NIfTI's stored numbers; whole ones are then read as they are, of which ITK
 // would make floats. ITK takes a slope near 0 for none, and adds the offset to numbers that are not scaled.
 Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;

@@ -22,7 +22,7 @@ ImageInfo read_itk_image_info(const std::string& path);
 /// Reads any scalar type as it is, in world coordinates of ITK (LPS, mm). Throws InputError with ITK's reason.
 TypedVolume read_itk_typed(const std::string& path);
 
-/// Of a DICOM file, the frames in its own order: their number and size, the type of what ITK makes of its values, and
+/// The frames of a DICOM file in its own order: their number and size, the type of what ITK makes of its values, and
 /// the one rescaling that it applies to all of them. ITK's spacing, origin and direction need not be those of the
 /// frames.
 ImageInfo read_itk_frames_info(const std::string& path);
@@ -34,11 +34,11 @@ TypedVolume read_itk_frames(const std::string& path);
 /// Throws InputError for float16, FileError with ITK's reason.
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed);
-/// The same of float32.
+/// Writes float32.
 void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
 
-/// Not all of ITK's writers report a full disk: throws FileError if the file is smaller than its voxels or, where it is
-/// compressed, if reading it back gives anything else.
+/// Detects a full disk, which not all of ITK's writers report: throws FileError if the file is smaller than its voxels
+/// or, where it is compressed, if reading it back gives anything else.
 void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                       bool compressed);
 

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int32_t bytes_of_1 = 348, bytes_of_2 = 540;
 
-// Once of each file: headers are read again and again.
+// Warns once of each file: headers are read again and again.
 void warn_of_nifti(const std::string& path, const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> warned;
@@ -36,7 +36,7 @@ void warn_of_nifti(const std::string& path, const std::string& text) {
   if (warned.insert(path + text).second) spdlog::warn("'{}': {}", path, text);
 }
 
-// Of a file, unpacked, as many as a header has at most.
+// The first bytes of a file, unpacked, as many as a header has at most.
 std::vector<unsigned char> first_bytes(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   std::vector<unsigned char> bytes(bytes_of_2);
@@ -45,7 +45,7 @@ std::vector<unsigned char> first_bytes(const std::string& path) {
   return bytes;
 }
 
-// Those of nifti1.h; complex and coloured ones are refused with their number of values a voxel.
+// Types of nifti1.h; complex and coloured ones are refused with their number of values a voxel.
 const std::map<int, std::uint64_t>& bits_of_types() {
   static const std::map<int, std::uint64_t> bits{{2, 8},     {4, 16},    {8, 32},     {16, 32},  {32, 64},
                                                  {64, 64},   {128, 24},  {256, 8},    {512, 16}, {768, 32},
@@ -149,7 +149,7 @@ bool is_nifti_name(const std::string& path) {
   return name.ends_with(".nii") || name.ends_with(".nii.gz") || name.ends_with(".hdr") || name.ends_with(".hdr.gz");
 }
 
-// Where no header could be read: whether the file ends within it, or its bytes cannot be unpacked.
+// The reason why no header could be read: the file ends within it, or its bytes cannot be unpacked.
 void require_header_bytes(const std::string& path) {
   if (!is_nifti_name(path)) return;
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
@@ -183,7 +183,7 @@ void require_nifti_sizes(const NiftiHeader& header, const std::string& path) {
                                      header.dim[axis], axis, axis, axes));
 }
 
-// Of an axis of one sample the standard wants a spacing, too, but little depends on it.
+// The standard requires a spacing of an axis of one sample, too, but little depends on it.
 void require_nifti_spacings(const NiftiHeader& header, const std::string& path) {
   for (std::size_t axis = 1; axis <= 3 && static_cast<std::int64_t>(axis) <= header.dim[0]; ++axis) {
     const double spacing = header.pixdim[axis];

@@ -11,15 +11,15 @@
 
 namespace halocline {
 
-/// Of version 1 or 2, in either byte order, gzipped or not. That of Analyze 7.5, which has other fields in some places,
-/// has neither scale nor transforms.
+/// A header of version 1 or 2, in either byte order, gzipped or not. That of Analyze 7.5, which has other fields in
+/// some places, has neither scale nor transforms.
 struct NiftiHeader {
   int version = 1, datatype = 0;
   bool analyze = false;
   std::array<std::int64_t, 8> dim{};  ///< number of axes, then their sizes
   std::array<double, 8> pixdim{};     ///< handedness of the quaternion, then mm
-  std::uint64_t voxel_bits = 0;       ///< of the type of its voxels
-  std::uint64_t bitpix = 0;           ///< what the header says about it
+  std::uint64_t voxel_bits = 0;       ///< bits of the type of its voxels
+  std::uint64_t bitpix = 0;           ///< the header's entry about it
   double vox_offset = 0;              ///< bytes before the first voxel
   double slope = 0, intercept = 0;
   int qform_code = 0, sform_code = 0;
@@ -42,15 +42,15 @@ using NiftiTransform = std::array<double, 12>;
 std::optional<NiftiTransform> nifti_qform(const NiftiHeader& header);
 std::optional<NiftiTransform> nifti_sform(const NiftiHeader& header);
 NiftiTransform nifti_transform(const Grid& grid);
-/// To the float32 of the header.
+/// True if both are the same in the float32 of the header.
 bool same_transform(const NiftiTransform& a, const NiftiTransform& b);
 
-/// What stored numbers mean: by the standard they are as they are where the slope is 0, and by convention where it is
-/// NaN.
+/// The scaling of stored numbers: by the standard they are as they are where the slope is 0, and by convention where it
+/// is NaN.
 Scaling nifti_scaling(const std::string& path);
 
 /// The name by which ITK finds the voxels of a file: beside "a.nii" it would take that for "a.nii.gz". There it is a
-/// link in a folder that goes with this object; otherwise the path itself.
+/// link in a folder that is removed with this object; otherwise the path itself.
 class NiftiName {
  public:
   explicit NiftiName(const std::string& path);

@@ -80,7 +80,7 @@ struct Close {
 };
 using GzFile = std::unique_ptr<gzFile_s, Close>;
 
-// A file that goes with it, unless it was renamed.
+// A file that belongs to it, unless it was renamed.
 struct Passing {
   std::string path;
   ~Passing() {
@@ -89,7 +89,7 @@ struct Passing {
   }
 };
 
-// Compressed files are written anew.
+// Compressed files are written again.
 void finish_compressed(const HeaderNotes& notes, const std::string& path) {
   const Passing other{path + ".gz"};
   GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.path.c_str(), "wb"));

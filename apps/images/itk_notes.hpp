@@ -1,4 +1,4 @@
-// What a header says beside grid and type, from file to file: NIfTI's description, auxiliary file and codes of its two
+// Entries of a header beside grid and type, from file to file: NIfTI's description, auxiliary file and codes of its two
 // transforms, NRRD's content and keys of its writer's own. Only in builds with HALOCLINE_WITH_ITK.
 #pragma once
 
@@ -12,14 +12,15 @@ class ImageIOBase;
 
 namespace halocline {
 
-/// Of a header that was read, whose voxels have this grid. NIfTI's codes are those of transforms that say the grid: ITK
-/// takes one of two and writes it as both, so a code whose transform was another gives way to the one that was taken.
+/// Notes of a header that was read, whose voxels have this grid. NIfTI's codes are those of transforms that say the
+/// grid: ITK takes one of two and writes it as both, so a code whose transform was another gives way to the one that
+/// was taken.
 HeaderNotes read_header_notes(const itk::ImageIOBase& io, const Grid& grid);
 
-/// Before the file is written: what ITK writes of them.
+/// Gives ITK, before the file is written, the notes that it writes.
 void give_header_notes(const HeaderNotes& notes, itk::ImageIOBase& io);
 
-/// After that: what ITK does not, into the header of a .nii or .nii.gz. Throws FileError.
+/// Writes, after that, the others into the header of a .nii or .nii.gz. Throws FileError.
 void finish_header_notes(const HeaderNotes& notes, const std::string& path);
 
 }  // namespace halocline

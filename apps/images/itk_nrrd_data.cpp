@@ -32,13 +32,13 @@ namespace fs = std::filesystem;
   throw InputError(fmt::format("NRRD '{}': {}", data.path, what));
 }
 
-// Of a file of its own, with that of the header.
+// The name of a part for messages; a file of its own is named with its header.
 std::string name_of(const NrrdData& data, const NrrdData::Part& part) {
   return part.file == data.path ? fmt::format("'{}'", data.path)
                                 : fmt::format("NRRD '{}': its data file '{}'", data.path, part.file);
 }
 
-// Of a part, behind what is skipped.
+// Opens a part behind the bytes that are skipped.
 std::ifstream open_part(const NrrdData& data, const NrrdData::Part& part) {
   std::ifstream in(part.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(part.from));
@@ -161,7 +161,7 @@ void check_hex(const NrrdData& data, const NrrdData::Part& part, double expected
                                  found < 2 * expected ? "copy or make it again" : "correct the sizes or the type"));
 }
 
-// Of gzip streams, one after the other.
+// Requires so many unpacked bytes in gzip streams, one after the other.
 void require_unpacked_bytes(std::ifstream& in, const std::string& name, double expected) {
   z_stream z{};
   if (inflateInit2(&z, 15 + 16) != Z_OK) throw std::bad_alloc();
@@ -219,7 +219,7 @@ void check_gzip(const NrrdData& data, const NrrdData::Part& part, double expecte
   require_unpacked_bytes(in, name_of(data, part), expected);
 }
 
-// Once of each file: headers are read again and again.
+// Warns once of each file: headers are read again and again.
 void warn_of_more(const std::string& file, double more, double expected) {
   static std::mutex mutex;
   static std::set<std::string> warned;

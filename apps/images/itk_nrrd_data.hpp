@@ -12,10 +12,10 @@ struct NrrdData {
     std::string file;
     double from = 0;  ///< byte of the file at which they begin, skips aside
   };
-  std::string path, type, encoding;  ///< of the header; type and encoding in lower case
+  std::string path, type, encoding;  ///< entries of the header; type and encoding in lower case
   double count = 1, value_bytes = 1;
   double line_skip = 0, byte_skip = 0;
-  std::vector<Part> parts;  ///< which hold equally many values
+  std::vector<Part> parts;  ///< files that hold equally many values
 };
 
 /// Throws InputError that names the file where text holds other values than the type can, or not as many as the header

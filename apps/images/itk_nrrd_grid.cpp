@@ -78,7 +78,7 @@ std::vector<std::string> quoted_words(const std::string& text) {
   return out;
 }
 
-// In mm; nothing for what is no length. Those that writers leave open are mm.
+// The unit in mm; nothing for one that is no length. Those that writers leave open are mm.
 std::optional<double> length_of(const std::string& unit) {
   if (unit.empty() || unit == "???") return 1;
   const std::string name = lower_case(unit);
@@ -146,7 +146,7 @@ class Header {
                                  has(field) ? " (" + text(field).substr(0, 100) + ")" : "", why));
   }
 
-  // Of each axis of the image, or of the world.
+  // Units of each axis of the image, or of the world.
   std::vector<std::string> units(const char* field, std::size_t axes) const {
     const auto words = quoted_words(text(field));
     if (words.size() != axes)
@@ -164,7 +164,7 @@ class Header {
     return *found;
   }
 
-  // Of the world, which has one length for all of its axes but that of time.
+  // The unit of the world, which has one length for all of its axes but that of time.
   double unit_of_space(std::size_t dimensions) const {
     if (!has("spaceunits")) return 1;
     const auto words = units("spaceunits", dimensions);
@@ -244,7 +244,7 @@ class Header {
                            n));
   }
 
-  // Which are those of the space.
+  // Refuses units of axes with a direction: 'space units' states these.
   void require_no_units(const std::vector<std::optional<std::vector<double>>>& vectors) const {
     if (!has("units")) return;
     const auto words = units("units", vectors.size());
@@ -306,7 +306,7 @@ class Header {
     }
   }
 
-  // From sample to sample, by the limits of an axis: samples lie at its ends (node), or in the middle of their cells.
+  // The distance of samples by the limits of an axis: samples lie at its ends (node), or in the middle of their cells.
   double step_of(std::size_t axis, double size, double spacing, double low, double high) const {
     if (!std::isfinite(low))
       refuse("axismaxs", fmt::format("are given without a number in 'axis mins' for axis {}; write 'space directions' "

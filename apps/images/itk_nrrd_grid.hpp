@@ -1,4 +1,4 @@
-// Where the voxels of an NRRD file lie: its own words about space, which ITK 5 does not all take in.
+// The grid of an NRRD file by its own fields about space, which ITK 5 does not all read.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace halocline {
 /// other spacings, for vectors that do not fit, and for units that are no lengths.
 Grid nrrd_grid(const std::string& path, const Grid& itk);
 
-/// The same checks, before ITK has words of its own for these.
+/// Makes the same checks before ITK reports these in its own words.
 void check_nrrd_space(const std::string& path);
 
 }  // namespace halocline

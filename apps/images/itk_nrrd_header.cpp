@@ -52,7 +52,7 @@ class Lines {
     return line;
   }
 
-  /// That have been read.
+  /// The number of bytes that have been read.
   double bytes() const { return bytes_; }
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 struct LengthUnit {
   double mm;
-  const char *symbol, *name, *other_name;  // of one; several may have an s
+  const char *symbol, *name, *other_name;  // names of one; several may have an s
 };
 
 constexpr LengthUnit length_units[] = {

@@ -63,7 +63,7 @@ class ArraySource : public VolumeSource {
 
 }  // namespace
 
-// To memory of its own, or to the place that the caller has for it.
+// Writes to memory of its own, or to the caller's place.
 class MemoryImageSink : public ImageSink {
  public:
   MemoryImageSink(MemoryFiles& files, std::string name, const Grid& grid, const ImageStorage& storage, float* place)
@@ -104,7 +104,7 @@ class MemoryImageSink : public ImageSink {
   std::optional<TypedSink> typed_;
 };
 
-// To memory of a device.
+// Writes to memory of a device.
 class DeviceImageSink : public ImageSink {
  public:
   DeviceImageSink(MemoryFiles& files, std::string name, const Grid& grid, std::shared_ptr<DistributedArray> array)

@@ -26,16 +26,16 @@ class MemoryFiles {
   /// An image to be read: grid.count() values in the host's byte order, which the caller keeps alive. nullptr: only the
   /// grid is there.
   void add(const std::string& name, const Grid& grid, Component component, const void* values);
-  /// Where the voxels of an image that will be written are to lie, as float32, if it has that type and `count` voxels.
+  /// Sets the place of the voxels of an image that will be written, as float32, if it has that type and `count` voxels.
   void place(const std::string& name, float* values, std::size_t count);
-  /// The same of values on a device, and of a place there: an array, or new memory of the device for an image of
+  /// Values on a device, and a place there: an array, or new memory of the device for an image of
   /// float32 (Buffer::for_others()).
   void add(const std::string& name, std::shared_ptr<DistributedArray> values);
   void place(const std::string& name, std::shared_ptr<DistributedArray> values);
   void place(const std::string& name, const Device& device);
 
   bool has(const std::string& name) const { return images_.contains(name); }
-  /// Of an image that was added or written. Throws InputError for one that was not.
+  /// The header of an image that was added or written. Throws InputError for one that was not.
   ImageInfo info(const std::string& name) const;
   std::unique_ptr<VolumeSource> open(const std::string& name) const;
   /// Written on commit().
@@ -52,7 +52,7 @@ class MemoryFiles {
     Grid grid;
     Component component = Component::float32;
     Scaling scaling;
-    const void* values = nullptr;  // of the caller
+    const void* values = nullptr;  // memory of the caller
     std::shared_ptr<TypedVolume> own;
     std::shared_ptr<DistributedArray> array = {};
   };
@@ -80,9 +80,9 @@ class MemoryFilesScope {
   MemoryFiles* before_;
 };
 
-/// Whether `path` names one, where this thread has MemoryFiles; else it is a file's name as any other.
+/// True if `path` names one, where this thread has MemoryFiles; else it is a file's name as any other.
 bool is_in_memory(std::string_view path);
-/// Whether `path` names one on a device.
+/// True if `path` names one on a device.
 bool is_on_device(std::string_view path);
 std::string name_in_memory(std::string_view path);
 

@@ -59,7 +59,7 @@ class Keys {
  public:
   explicit Keys(std::string path) : path_(std::move(path)) {}
 
-  // Of a key that is read, the first value must be the only one.
+  // The first value of a key that is read must be the only one.
   void set(const std::string& key, const std::string& value) {
     const auto read = std::find_if(keys_read.begin(), keys_read.end(),
                                    [&](const char* name) { return lower_case(name) == lower_case(key); });
@@ -79,7 +79,7 @@ class Keys {
   bool flag(const std::string& key, bool otherwise) const {
     if (!has(key)) return otherwise;
     const std::string value = text(key, "");
-    const char first = value.empty() ? ' ' : value[0];  // which is what MetaIO looks at
+    const char first = value.empty() ? ' ' : value[0];  // the length that MetaIO looks at
     const bool yes = first == 'T' || first == 't' || first == '1';
     if (!yes && first != 'F' && first != 'f' && first != '0')
       refuse(fmt::format("{} is '{}'; expected True or False", key, excerpt(value)));
@@ -196,7 +196,7 @@ Keys read_keys(std::istream& in, const std::string& path) {
   keys.refuse("the header ends before 'ElementDataFile = ...': the file is truncated or not a MetaImage");
 }
 
-// In mm: those of MetaIO, which takes a length without a unit as it is.
+// Lengths in mm: those of MetaIO, which takes a length without a unit as it is.
 double unit_of_lengths(const Keys& keys) {
   static const std::map<std::string, double> units{{"?", 1}, {"", 1}, {"mm", 1}, {"um", 1e-3}, {"cm", 10}};
   const std::string name = keys.text("DistanceUnits", "");
@@ -248,7 +248,7 @@ std::size_t take_sizes(const Keys& keys, MetaHeader& header) {
   return dims;
 }
 
-// How the bytes of the voxels are ordered and packed.
+// Reads the order and the packing of the voxels' bytes.
 void take_packing(const Keys& keys, MetaHeader& header) {
   const char *of_elements = "ElementByteOrderMSB", *of_data = "BinaryDataByteOrderMSB";
   header.msb = keys.flag(keys.has(of_elements) ? of_elements : of_data, false);

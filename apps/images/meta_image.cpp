@@ -86,7 +86,7 @@ class MetaSource : public VolumeSource {
 TypedVolume allocate(const MetaHeader& header, const std::string& path) {
   try {
     return TypedVolume(header.grid, header.storage.component, header.storage.scaling);
-  } catch (const InputError&) {  // of `scratch`
+  } catch (const InputError&) {  // an error about `scratch`
     throw;
   } catch (const std::exception&) {  // bad_alloc or length_error
     throw InputError(fmt::format(

@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-/// Whether a volume that is written to `path` becomes a file a slice.
+/// True if a volume that is written to `path` becomes a file a slice.
 bool names_slice_files(const std::string& path);
 
 /// The name of slice `number`, counted from 0.

@@ -17,11 +17,11 @@ struct SlicePlace {
   std::array<double, 2> spacing{1, 1};  ///< along a row and along a column, mm
   std::array<std::size_t, 2> size{};    ///< columns, rows
   std::string name;                     ///< for messages: "the file 'a'", "frame 3 of 'b'"
-  std::string group;                    ///< what else distinguishes slices of one place: "temporal position 2"
+  std::string group;  ///< other attributes that distinguish slices of one place: "temporal position 2"
 };
 
 struct SliceStack {
-  std::vector<std::size_t> order;  ///< which slice is the n-th along the third axis
+  std::vector<std::size_t> order;  ///< number of the n-th slice along the third axis
   Grid grid;                       ///< its third axis is the normal, so that the three axes are right-handed
 };
 

@@ -12,7 +12,7 @@ namespace halocline {
 
 class TiffDirectory {
  public:
-  /// Where it begins, whether the file is a BigTIFF, and whether its most significant bytes come first.
+  /// at: place of the directory; big: of a BigTIFF; msb_first: the most significant bytes come first.
   TiffDirectory(const std::string& path, std::uint64_t at, bool big, bool msb_first);
 
   /// The byte behind its last. Past the end of the file, or 0 if its length is not there, entries are missing.
@@ -25,7 +25,7 @@ class TiffDirectory {
   struct Entry {
     std::uint16_t type = 0;
     std::uint64_t count = 0;
-    std::uint64_t at = 0;  // of its value, or of the place of its value
+    std::uint64_t at = 0;  // place of its value, or of the place of its value
   };
   std::string read(std::uint64_t at, std::uint64_t bytes);
   std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t count) const;

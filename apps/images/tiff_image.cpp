@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 struct TiffStack {
   std::vector<TiffPage> pages;
   std::array<std::size_t, 3> size{};  // as Grid::size
-  std::uint64_t row_of_slices = 0;    // where they begin, if there are more than pages
+  std::uint64_t row_of_slices = 0;    // place of their beginning, if there are more than pages
 };
 
 std::vector<std::size_t> numbers_in(const std::string& text, const std::string& pattern) {
@@ -53,7 +53,7 @@ std::vector<std::size_t> described_shape(const std::string& text) {
   return shape;
 }
 
-// How many images the description says along each axis that has several: of ImageJ, OME and tifffile.
+// The numbers of images that the description of ImageJ, OME and tifffile states along each axis that has several.
 std::vector<std::size_t> described_axes(const std::string& text) {
   std::vector<std::size_t> axes = described_shape(text);
   axes.resize(axes.size() > 2 ? axes.size() - 2 : 0);
@@ -75,7 +75,7 @@ std::vector<std::size_t> described_axes(const std::string& text) {
   return axes;
 }
 
-// Where the values of an uncompressed page begin, if they lie in a row; otherwise 0.
+// The place of the values of an uncompressed page if they are contiguous; otherwise 0.
 std::uint64_t begin_of_row(const TiffFile& file, const TiffPage& page) {
   if (page.compression != COMPRESSION_NONE || page.tiled || page.packed()) return 0;
   const std::uint32_t strips = TIFFNumberOfStrips(file.handle());
@@ -197,7 +197,7 @@ void unpack(const std::byte* from, unsigned bits, std::size_t count, std::byte* 
   }
 }
 
-// Where the strips or tiles of a page are, by the file itself: libtiff puts other numbers for those that look wrong.
+// Places of the strips or tiles of a page, by the file itself: libtiff puts other numbers for those that look wrong.
 class StoredPieces {
  public:
   /// Selects the page.

@@ -16,10 +16,10 @@ namespace halocline {
 /// True if the file begins as TIFF or BigTIFF files do. Throws InputError for what is no regular file.
 bool is_tiff_file(const std::string& path);
 
-/// What the directories say of a file for which is_tiff_file() is true, as below. Throws InputError.
+/// The header of a file for which is_tiff_file() is true, as below. Throws InputError.
 ImageInfo read_tiff_info(const std::string& path);
 
-/// How the values of the first page are meant, and how its rows and columns lie, by the tags 262 and 274.
+/// The meaning of the values of the first page and the order of its rows and columns, by the tags 262 and 274.
 struct TiffKind {
   bool white_is_zero = false;
   std::uint16_t orientation = 1;

@@ -258,7 +258,7 @@ void TiffFile::select(const TiffPage& page) {
   if (TIFFCurrentDirOffset(handle()) != page.directory && TIFFSetSubDirectory(handle(), page.directory) == 0)
     throw InputError(fmt::format("'{}': page {} cannot be read: {}", path_, page.number, said_));
 #ifdef TIFFTAG_DEFLATE_SUBCODEC
-  // With libdeflate, libtiff takes for whole a strip of more bytes than its rows, of which libdeflate writes a part
+  // libtiff with libdeflate accepts a strip of more bytes than its rows, of which libdeflate writes a part
   // alone.
   if (page.compression == COMPRESSION_ADOBE_DEFLATE || page.compression == COMPRESSION_DEFLATE)
     TIFFSetField(handle(), TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);

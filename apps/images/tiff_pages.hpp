@@ -14,7 +14,7 @@
 
 namespace halocline {
 
-/// What the directory of a page says.
+/// The directory of a page.
 struct TiffPage {
   std::uint64_t directory = 0;  ///< its place in the file
   std::size_t number = 1;       ///< from 1, previews and masks counted
@@ -46,7 +46,7 @@ class TiffFile {
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
   TIFF* handle() const { return tiff_.get(); }
-  /// What libtiff said last, for messages: errors, and warnings of data that are not whole.
+  /// libtiff's last words, for messages: errors, and warnings of data that are not whole.
   const std::string& said() const { return said_; }
   /// True if libtiff had any complaint since the last call.
   bool complained();

@@ -15,7 +15,7 @@ class FileClaims {
   void input(const std::string& option, const std::string& path);
   /// A file that can be written. Throws FileError if it cannot.
   void output(const std::string& option, const std::string& path);
-  /// The same with the name of an image format.
+  /// A file that can be written, with the name of an image format.
   void output_image(const std::string& option, const std::string& path);
   /// A series of image files that is still being written (see check_growing_series()): outputs and other inputs that it
   /// would take for files of its own are refused.

@@ -52,7 +52,7 @@ void HostForecast::prepare(const HostMemoryEstimate& need) {
   scratch_->reserve(static_cast<std::size_t>(need.on_scratch()));
 }
 
-// Without the mapped files of the scratch folder, whose pages the system can take at any time.
+// The peak without the mapped files of the scratch folder, whose pages the system can take at any time.
 std::size_t HostForecast::peak_bytes() const {
   return watch_ ? watch_->peak() : process_peak_bytes();
 }

@@ -28,7 +28,7 @@ class HostForecast {
   /// Throws PlanError if the host has less memory than all of it needs, InputError if the scratch folder has no room
   /// for what is to lie there.
   void require(const Plan& plan, const HostMemoryEstimate& need);
-  /// The same without a plan. remedy: a sentence on what takes less, if there is one; work: bytes of other arrays,
+  /// Throws as for a plan. remedy: a sentence on what takes less, if there is one; work: bytes of other arrays,
   /// which are never in the scratch folder.
   void require(double volumes, const std::string& remedy = {}, double work = 0);
 

@@ -72,9 +72,9 @@ class Job {
   void trace(Device& device) const;
   /// halocline::tune_first_run() on the devices, unless --no-tune.
   void tune_first_run(const std::string& tune_class);
-  /// For runs: progress on stderr unless --quiet, with the rate of the work if that is given.
+  /// Options of runs: progress on stderr unless --quiet, with the rate of the work if that is given.
   RunOptions run_options(const WorkRate& rate = {}) const;
-  /// Before the volumes are in memory: prints the plan after --dry-run, and requires what it needs of the host
+  /// Prints the plan after --dry-run, and requires, before volumes are in memory, what it needs of the host
   /// (HostForecast::require()).
   void forecast(const Plan& plan, double volumes, double pieces = 0);
   HostForecast& host() { return host_; }

@@ -20,14 +20,14 @@ class JobImages {
 
   /// All voxels. NaN and infinite values are refused, or become 0 if they are allowed; replaced() counts them.
   Volume read(const std::string& path);
-  /// Only a box of it.
+  /// The voxels of a box.
   Volume read(const std::string& path, const Cutout& part);
   /// Projections, flats and darks (open_rays()), whose NaN and infinite values remain if they are allowed.
   Volume read_rays(const std::string& path);
   std::unique_ptr<VolumeSource> open_rays(const std::string& path);
   /// notes: of the image that it was made of.
   void write(const Volume& volume, const std::string& path, const HeaderNotes& notes = {});
-  /// To the place that was reserved for it; returns what ReservedImage::write() does.
+  /// Writes to the place that was reserved for it; returns what ReservedImage::write() does.
   std::size_t write(const Volume& volume, ReservedImage& image);
   /// Pieces of an image, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
   /// float32. create() takes the room on the disk; the file is there after commit().

@@ -65,7 +65,7 @@ std::string JobPage::write(const nlohmann::json& report) {
   if (!wanted() || shown_.empty()) return {};
   ReportPage page;
   for (Shown& shown : shown_) {
-    // What is not finite was refused or told of before.
+    // Values that are not finite were refused or reported before.
     if (!shown.path.empty()) bin(shown, *open_image(shown.path, true));
     page.volumes.push_back(std::move(shown.volume));
   }

@@ -24,8 +24,8 @@ void require_html(const std::string& option, const std::string& path);
 struct Picture {
   std::string name, unit;
   bool projections = false;         ///< (u, v, view)
-  std::optional<Grid> grid = {};    ///< where its voxels lie, if its file does not say so
-  std::optional<Cutout> part = {};  ///< of the image, all that is shown
+  std::optional<Grid> grid = {};    ///< grid of its voxels, if its file does not state it
+  std::optional<Cutout> part = {};  ///< part of the image that alone is shown
 };
 
 class JobPage {
@@ -37,7 +37,7 @@ class JobPage {
   /// The image of a file, which is read when the page is written, in pieces where its format lets. Nothing without
   /// --html. The page has the first four images.
   void show(const Picture& picture, const std::string& path);
-  /// The same of voxels that are here now.
+  /// Shows voxels in memory.
   void show(const Picture& picture, const VolumeSource& voxels);
   /// report: as --report writes it. Returns what was written, as a line; empty: nothing, for there was no image.
   std::string write(const nlohmann::json& report);

@@ -1,4 +1,4 @@
-// Where log lines go.
+// The sink of log lines.
 #pragma once
 
 #include <spdlog/sinks/sink.h>

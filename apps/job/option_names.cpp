@@ -95,7 +95,7 @@ bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// Where the quotation that begins at `at` ends, or npos if none does: an apostrophe stands after a letter.
+// The end of the quotation that begins at `at`, or npos if none does: an apostrophe follows a letter.
 std::size_t end_of_quotation(std::string_view text, std::size_t at) {
   if (text[at] != '\'' || (at > 0 && in_word(text[at - 1]))) return text.npos;
   for (auto end = text.find('\'', at + 1); end != text.npos; end = text.find('\'', end + 1))

@@ -49,7 +49,7 @@ class Printer {
     last_fraction_ = 0;
     up_ = state.up, down_ = state.down;
   }
-  // Of what has moved since the last line; a moment after it, pieces would be counted instead of a rate.
+  // The rate since the last line; a moment after it, pieces would be counted instead of a rate.
   std::string transfers(const ProgressState& state) {
     constexpr double long_enough = 0.05;
     const double seconds = seconds_since(last_), up = state.up - up_, down = state.down - down_;

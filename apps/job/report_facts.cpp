@@ -173,7 +173,7 @@ std::vector<FactSection> report_facts(const json& report, const std::string& com
   const json& results = report.at("results");
   add(sections, result_facts("Results", results));
   add(sections, certificate(results));
-  for (const auto& [name, value] : results.items())  // of runs with results of their own
+  for (const auto& [name, value] : results.items())  // runs with results of their own
     if (value.is_object() && value.contains("method")) {
       add(sections, result_facts("Results: " + name, value));
       add(sections, certificate(value));

@@ -1,4 +1,4 @@
-// What a page tells of a report.
+// The part of a report that a page shows.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +11,7 @@ namespace halocline {
 
 /// report: as --report writes it.
 std::vector<FactSection> report_facts(const nlohmann::json& report, const std::string& command_line);
-/// How its runs converged, of those that have a history.
+/// Convergence of the runs that have a history.
 std::vector<Curve> report_curves(const nlohmann::json& report);
 
 }  // namespace halocline

@@ -16,7 +16,7 @@ inline double staged_bytes(double voxels) {
 }
 
 struct StreamedRun {
-  std::string name;  ///< of the stage, and of the run in the report
+  std::string name;  ///< name of the stage, and of the run in the report
   std::string input, output;
   Grid from, to;
   Plan plan;

@@ -12,9 +12,9 @@ namespace halocline {
 
 /// Line integrals; or counts, and what makes line integrals of them.
 struct ChosenScan {
-  Volume projections;  ///< where the options say that they lie
+  Volume projections;  ///< voxels at the places that the options state
   CountsCalibration calibration;
-  ReplacedValues replaced;  ///< of the whole file: those that were not measured, interpolated in the projections
+  ReplacedValues replaced;  ///< values of the whole file that were not measured, interpolated in the projections
 };
 
 /// Reads the one part of the file that is chosen. counts: the file holds these, else line integrals, from which

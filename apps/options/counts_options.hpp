@@ -23,7 +23,7 @@ struct CountsArguments {
   std::vector<std::string> flats = {};     // paths: none, one, or those from before and after the scan
   std::string dark = {}, bad_pixels = {};  // paths; empty: none
   CountsOptions options = {};
-  std::optional<double> white_level = {};  // of the scan's file: the count of every pixel without the object
+  std::optional<double> white_level = {};  // a value of the scan's file: the count of every pixel without the object
   std::string white_level_name = {};       // for messages
 
   bool has_open_beam() const { return !flats.empty() || white_level.has_value(); }
@@ -32,7 +32,7 @@ struct CountsArguments {
 /// --flat, --dark and --bad-pixels; where there is a --counts, they need it.
 void add_counts_files(Settings& settings, CountsArguments& arguments);
 
-/// With `counts`, and neither --flat nor --air: takes the level that the geometry's file states (.xtekct: WhiteLevel)
+/// Takes, with `counts` and neither --flat nor --air, the level that the geometry's file states (.xtekct: WhiteLevel)
 /// as the open beam, and says it.
 void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments);
 
@@ -43,7 +43,7 @@ double check_counts_arguments(Job& job, const CountsArguments& arguments, const 
 /// Reads counts: 16-bit ones as they are, others as float32.
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);
 
-/// Of a command with --counts: with it, as check_counts_arguments(). Without it checks --reduce-rings, warns if
+/// Checks a command with --counts: with it, as check_counts_arguments(). Without it checks --reduce-rings, warns if
 /// projections that ought to be line integrals are whole numbers, as counts are, and returns 0.
 double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
                                  const std::string& path);
@@ -54,7 +54,7 @@ std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArgument
                                                   ReplacedValues* replaced = nullptr);
 Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
                            ReplacedValues* replaced = nullptr);
-/// What these take off, put into the report ("ring_offset_rms").
+/// The rings that these take off; their size goes into the report ("ring_offset_rms").
 DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
                            const std::string& path);
 
@@ -64,7 +64,7 @@ DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const Vol
 CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                             const ImageInfo& info, const std::string& counts_path);
 
-/// The same in steps, for a scan of which only the first views are there: reads the images and calibrates by these;
+/// Calibration in steps, for a scan of which only the first views exist: reads the images and calibrates by these;
 /// figures for the report as they are; what the user should know, after further views but for what was `reported` of
 /// the first.
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,

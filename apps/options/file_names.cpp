@@ -15,7 +15,7 @@ std::string numbered(const std::string& option, const std::string& pattern, std:
     throw InputError(
         fmt::format("{} '{}' is one name for several frames; give it a place for their numbers, as in frame_%02d.mha",
                     option, pattern));
-  // Of two places the first is that of the frame, and the last that of the slice.
+  // The first of two places is that of the frame, and the last that of the slice.
   if (const NumberPlace first = number_place(place.before); first.found)
     return first.with(number) + pattern.substr(place.before.size());
   return place.with(number);

@@ -29,15 +29,15 @@ class MemoryGeometries {
   const std::map<std::string, ScanFile>* before_;
 };
 
-/// Of the contents of a geometry's file, or of one in memory.
+/// CRC-32 of the contents of a geometry's file, or of one in memory.
 std::uint32_t geometry_checksum(const std::string& path);
 
-/// What --geometry takes, for the options' descriptions.
+/// The formats of --geometry, for the options' descriptions.
 extern const char* const geometry_file_help;
 /// -g,--geometry, which is required. more: sentences that follow in its description.
 void add_geometry_option(Settings& settings, std::string& target, const std::string& more = {});
 
-/// Reads a geometry. Without a `format` it goes by the extension (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
+/// Reads a geometry. Without a `format` the extension decides (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
 /// content: XML is RTK's, a `# format:` line is that of algorithms/geometry/geometry_text.hpp. `detector` are the
 /// pixels that the geometry is wanted for; what it leaves open the file says. A Data Exchange file gives a parallel
 /// beam. Notes become warnings, but for that on the sense of rotation if the user has said what it is. Throws
@@ -52,7 +52,7 @@ DetectorPixels detector_in(const std::string& path);
 /// The count of a pixel without the object, where the file states it (.xtekct). Throws InputError as load_geometry().
 std::optional<double> white_level_in(const std::string& path);
 
-/// Whether load_geometry() gives the same for any detector: the file is RTK's or Data Exchange.
+/// True if load_geometry() gives the same for any detector: the file is RTK's or Data Exchange.
 bool knows_no_detector(const std::string& path);
 
 /// --detector, --pixel, --detector-origin: what is known of the detector.

@@ -26,7 +26,7 @@ void add_grid_options(Settings& settings, GridOptions& options, bool from_scan =
 /// direction. otherwise: what else makes a grid of options that leave it open. Throws InputError that names the option.
 Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwise = {});
 
-/// Whether size or spacing, or both, are left to be chosen.
+/// True if size or spacing, or both, are to be chosen.
 bool leaves_grid(const GridOptions& options);
 /// The grid of options that leave nothing open: what is wrong with it is found before a scan is looked at.
 std::optional<Grid> stated_grid(const GridOptions& options);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the command, as it is installed and as it is built.
+// Folders beside the command, as it is installed and as it is built.
 fs::path machines_folder() {
   std::error_code code;
   const fs::path program = fs::read_symlink("/proc/self/exe", code);

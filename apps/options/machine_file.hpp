@@ -1,4 +1,4 @@
-// Where the descriptions of machines lie that come with Halocline.
+// The folder of the described machines that come with Halocline.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ void add_water_option(Settings& settings, std::optional<double>& water) {
       .unit("WATER");
 }
 
-void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {
+void report_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {
   const std::string type = component_name(storage.component);
   const auto& [slope, offset] = storage.scaling;
   job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};

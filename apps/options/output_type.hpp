@@ -14,6 +14,6 @@ void add_water_option(Settings& settings, std::optional<double>& water);
 
 /// Puts type, scaling and the number of clamped values into the report; if there are any, warns, and says that `remedy`
 /// helps.
-void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy);
+void report_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy);
 
 }  // namespace halocline

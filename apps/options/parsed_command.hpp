@@ -1,4 +1,4 @@
-// Which subcommand a command line has named.
+// The subcommand that a command line names.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -35,7 +35,7 @@ std::vector<std::size_t> parse_views(const std::string& text, std::size_t count,
   return views;
 }
 
-// Of projections that do not say their pixels; empty if the geometry does not either. Throws InputError if it is about
+// Pixels of projections that do not state them; empty if the geometry does not either. Throws InputError if it is about
 // other images.
 DetectorPixels pixels_of_geometry(const std::string& geometry, const Grid& images, const std::string& name) {
   if (geometry.empty()) return {};

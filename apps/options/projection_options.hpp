@@ -36,18 +36,18 @@ void add_pixel_options(Settings& settings, DetectorPixels& detector, const std::
 Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name,
                         const std::string& geometry = {});
 
-/// What the options make of a file: one part, or one for each frame.
+/// The chosen parts of a file: one, or one for each frame.
 struct ChosenProjections {
-  Grid file;                           ///< of the stack in the file; pitch and origin as the options say
+  Grid file;                           ///< grid of the stack in the file; pitch and origin as the options say
   std::vector<ProjectionPart> frames;  ///< all of the same size
   bool whole = false;                  ///< the one part is all of the file as it is
 
   Grid stack() const { return part_grid(file, frames.front()); }
-  /// Of the file, in one of the stack.
+  /// Pixels of the file in one of the stack.
   double pixels() const { return static_cast<double>(frames.front().bin[0] * frames.front().bin[1]); }
   /// The views of frame n: of the geometry of all views in the file, or of one frame, which then serves for each.
   Geometry geometry(const Geometry& all, std::size_t n) const;
-  /// Which views of that geometry are taken, by some frame.
+  /// The views of that geometry that some frame takes.
   std::vector<std::size_t> views(const Geometry& all) const;
 };
 

@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-// What the scan's own checks refuse is told by them.
+// The scan's own checks report what they refuse.
 bool is_displaced(const Geometry& geometry, const Grid& stack, const RedundancyOptions& options) {
   try {
     return redundancy_of(geometry, stack, options).displaced();

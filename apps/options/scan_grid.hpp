@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// For options that leave the grid to the scan (leaves_grid()): the voxels that the geometry file states (.xtekct), if
-/// neither option is given and the projections are those of the whole detector; else default_volume(). Says which.
+/// The grid for options that leave it to the scan (leaves_grid()): the voxels that the geometry file states (.xtekct),
+/// if neither option is given and the projections are those of the whole detector; else default_volume(). Says which.
 Grid scan_grid(Job& job, const GridOptions& options, const ScanFile& scan, const Geometry& geometry, const Grid& stack,
                const RedundancyOptions& redundancy = {});
 

@@ -1,4 +1,4 @@
-// What is said about an option or a subcommand that does not exist.
+// Messages about an option or a subcommand that does not exist.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ std::string closest_name(const std::string& word, const std::vector<std::string>
 /// of `level` and above that are spelt like it; empty if there is none. Call it after a parse that failed.
 std::string unknown_option_text(const CLI::App& app, const CLI::App& level);
 
-/// The same for a word that is none of these options.
+/// The message for a word that is none of these options.
 std::string unknown_option_text(const std::string& word, const std::vector<std::string>& options);
 
 }  // namespace halocline

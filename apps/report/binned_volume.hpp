@@ -12,7 +12,7 @@
 namespace halocline {
 
 struct BinnedVolume {
-  Grid whole;                            ///< of the volume that this is made of
+  Grid whole;                            ///< grid of the volume that this is made of
   std::array<std::size_t, 3> factors{};  ///< voxels of it along each side of a box
   std::array<std::size_t, 3> size{};     ///< boxes along each axis; the last may hold fewer voxels
   std::vector<float> voxels;             ///< mean of each box, first axis fastest
@@ -30,7 +30,7 @@ BinnedVolume bin_volume(const VolumeSource& volume, const std::array<std::size_t
 /// Boxes of `more` times as many voxels of the same volume.
 BinnedVolume bin_further(const BinnedVolume& volume, const std::array<std::size_t, 3>& more);
 
-/// What bin_further() needs for at most `most` boxes: the axis with most boxes gets larger ones first.
+/// Factors with which bin_further() makes at most `most` boxes: the axis with most boxes gets larger ones first.
 std::array<std::size_t, 3> factors_for(const std::array<std::size_t, 3>& size, double most);
 
 /// value = offset + slope * byte.

@@ -14,12 +14,12 @@ constexpr double width = 560, height = 320, left = 84, right = 544, top = 30, bo
 
 struct Axis {
   bool log = false;
-  double low = 0, high = 1;  // of the logarithms, if it is logarithmic
+  double low = 0, high = 1;  // limits of the logarithms, if it is logarithmic
 
   double place(double value) const { return ((log ? std::log10(value) : value) - low) / (high - low); }
 };
 
-// Of 1, 2 and 5 times a power of ten, the least that divides `range` into at most six parts.
+// The least of 1, 2 and 5 times a power of ten that divides `range` into at most six parts.
 double tick_of(double range) {
   const double rough = range / 6, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})

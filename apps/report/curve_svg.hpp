@@ -17,7 +17,7 @@ struct Curve {
 /// or not above 0 on a logarithmic axis, are left out; without any, the picture says so.
 std::string curve_svg(const Curve& curve);
 
-/// The same as an SVG file, on white.
+/// The element as an SVG file, on white.
 std::string curve_svg_file(const Curve& curve);
 
 }  // namespace halocline

@@ -13,7 +13,7 @@ std::string gzip(std::span<const std::uint8_t> bytes);
 
 std::string base64(std::string_view bytes);
 
-/// As text of an element or in a quoted attribute: & < > " ' become entities.
+/// Escapes text of an element or of a quoted attribute: & < > " ' become entities.
 std::string html_escaped(std::string_view text);
 
 }  // namespace halocline

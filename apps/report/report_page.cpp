@@ -71,10 +71,10 @@ std::size_t bytes_of(const std::vector<EncodedVolume>& volumes) {
 
 // At most `bytes` of them, if that can be.
 std::vector<EncodedVolume> encode_within(const std::vector<PageVolume>& volumes, double bytes, bool& smaller) {
-  constexpr double margin = 0.97;  // what is binned further compresses a little otherwise
+  constexpr double margin = 0.97;  // further binned volumes compress a little otherwise
   std::vector<EncodedVolume> encoded;
   for (const auto& volume : volumes) encoded.push_back(encode(volume, volume.voxels));
-  double part = 1;  // of the voxels
+  double part = 1;  // bytes of the voxels
   constexpr double least = 1e-6;
   while (static_cast<double>(bytes_of(encoded)) > bytes && part > least) {
     part *= std::clamp(margin * bytes / static_cast<double>(bytes_of(encoded)), 0.01, margin);

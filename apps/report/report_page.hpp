@@ -13,7 +13,7 @@ namespace halocline {
 
 struct PageOptions {
   std::size_t size = 256;       ///< most voxels along an axis of a volume; larger ones are binned
-  std::size_t bytes = 5000000;  ///< of the page; volumes are binned further to keep to it
+  std::size_t bytes = 5000000;  ///< limit of the page; volumes are binned further to keep to it
 };
 
 struct PageVolume {
@@ -33,7 +33,7 @@ struct Fact {
 struct FactSection {
   std::string title;
   std::vector<Fact> facts;
-  std::string note = {};  ///< what they mean; below them
+  std::string note = {};  ///< their meaning, below them
   bool folded = false;    ///< only the title shows at first
 };
 
