@@ -179,9 +179,7 @@ std::string Checkpoint::how_to_resume() const {
 }
 
 void Checkpoint::remove() {
-  std::error_code code;
-  fs::remove(file_behind(path_), code);
-  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
+  remove_checkpoint(path_);
 }
 
 }  // namespace halocline

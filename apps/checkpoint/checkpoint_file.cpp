@@ -168,4 +168,10 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
                     what, bytes_text(static_cast<double>(space.available))));
 }
 
+void remove_checkpoint(const std::string& path) {
+  std::error_code code;
+  fs::remove(file_behind(path), code);
+  fs::remove(file_behind(path) + ".tmp", code);
+}
+
 }  // namespace halocline

@@ -67,6 +67,9 @@ void require_same_job(const nlohmann::json& there, const nlohmann::json& here, c
 /// than `bytes` for it. what: that takes so many, for the message.
 void check_checkpoint(const std::string& path, double bytes, const std::string& what, bool resume);
 
+/// Removes the file, and that of a process that was killed while it wrote one.
+void remove_checkpoint(const std::string& path);
+
 /// The work, whose errors say how to go on from the checkpoint (nullptr: there is none). Their kind is kept only where
 /// the exit code depends on it.
 template <class Kept, class Work>

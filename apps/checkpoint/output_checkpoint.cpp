@@ -298,9 +298,7 @@ std::string OutputCheckpoint::how_to_resume() const {
 
 void OutputCheckpoint::remove() {
   close();
-  std::error_code code;
-  fs::remove(file_behind(path_), code);
-  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
+  remove_checkpoint(path_);
 }
 
 }  // namespace halocline

@@ -9,6 +9,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/counts_options.hpp"
+#include "apps/options/counts_report.hpp"
 #include "apps/options/projection_options.hpp"
 #include "host/system/plural.hpp"
 

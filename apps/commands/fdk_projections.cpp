@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "algorithms/checks/suspicious_projections.hpp"
+#include "apps/options/counts_report.hpp"
 
 namespace halocline {
 namespace {

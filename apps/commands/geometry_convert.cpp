@@ -14,6 +14,7 @@
 #include "apps/job/job.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
+#include "host/system/lower_case.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
@@ -28,9 +29,7 @@ struct ConvertCommand {
 
 // The format of the output. Refuses names whose extension would be read as another format.
 GeometryFormat output_format(const ConvertCommand& command) {
-  std::string extension = std::filesystem::path(command.output).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string extension = lower_case(std::filesystem::path(command.output).extension().string());
   const bool xml = extension == ".xml";
   if (command.to.empty() && !xml)
     throw InputError(

@@ -25,6 +25,7 @@
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/counts_options.hpp"
+#include "apps/options/counts_report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/projection_options.hpp"
 #include "host/system/error.hpp"

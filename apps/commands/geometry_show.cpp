@@ -16,18 +16,13 @@
 #include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/options/file_names.hpp"
-#include "apps/options/geometry_file.hpp"
-#include "apps/options/grid_options.hpp"
-#include "apps/options/projection_options.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
 
-struct ShowCommand {
-  std::string geometry, projections, svg;
-  DetectorPixels detector;
-  GridOptions grid;
+struct ShowCommand : ExaminedGeometry {
+  std::string svg;
   bool views = false;
 };
 
@@ -176,16 +171,10 @@ void run_show(Job& job, ShowCommand& command) {
   require_svg("--svg", command.svg);
   job.output("--svg", command.svg);
   std::array<bool, 2> backwards{};
-  if (!command.projections.empty()) {
-    const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
-                                          "'" + command.projections + "'", command.geometry);
-    backwards = {stack.direction[0] < 0, stack.direction[4] < 0};
-    command.detector = command.detector.or_else(DetectorPixels::of(stack));
-  }
+  if (const auto stack = command.take_projections(job)) backwards = {stack->direction[0] < 0, stack->direction[4] < 0};
   const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
   const Geometry& geometry = scan.geometry;
-  std::optional<Grid> volume;
-  if (command.grid.size || !command.grid.like.empty()) volume = make_grid(command.grid);
+  const std::optional<Grid> volume = command.volume();
   auto& results = job.results();
   results = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
   const auto angle = [&](std::size_t n) { return geometry.views[n].gantry_angle + 0.0; };  // -0 becomes 0
@@ -234,12 +223,7 @@ std::unique_ptr<Command> geometry_show_command() {
                                        "field of view; draw it");
   Settings& settings = sub->settings;
   auto command = std::make_shared<ShowCommand>();
-  settings.add("geometry", command->geometry, geometry_file_help).positional().required().file(FileKind::geometry);
-  settings.add("input", command->projections, "Projections (u, v, view) whose header says the detector")
-      .named("-i,--input")
-      .unit("FILE");
-  add_detector_options(settings, command->detector);
-  add_grid_options(settings, command->grid);
+  command->add_to(settings);
   settings.add("views", command->views, "Also list the nine parameters of every view");
   settings.add("svg", command->svg, "Draw source, detector, field of view and volume there (.svg)")
       .writes(FileKind::any);

@@ -11,6 +11,7 @@
 #include "algorithms/solvers/fdk_start.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
+#include "apps/options/counts_report.hpp"
 #include "apps/options/file_names.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"

@@ -10,6 +10,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
+#include "apps/options/counts_report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/output_type.hpp"
 

@@ -16,6 +16,7 @@
 #include "apps/images/growing_series.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/counts_report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"

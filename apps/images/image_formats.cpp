@@ -2,13 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include "apps/images/image_format.hpp"
 #include "apps/images/slice_files.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
+#include "host/system/lower_case.hpp"
 
 namespace halocline {
 
@@ -27,9 +28,7 @@ std::string extension_of(const std::string& path) {
   const fs::path name = fs::path(path).filename();
   std::string extension = name.extension().string();
   if (extension == ".gz" || extension == ".GZ") extension = name.stem().extension().string() + extension;
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension;
+  return lower_case(std::move(extension));
 }
 
 bool ImageFormat::reads(const std::string& path) const {

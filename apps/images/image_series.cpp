@@ -10,12 +10,12 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <regex>
-#include <set>
 
+#include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
+#include "host/system/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -92,7 +92,7 @@ bool has_wildcards(const std::string& path) {
 // The files of a folder's series.
 bool is_tiff_name(const fs::path& file) {
   std::string end = file.extension().string();
-  std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
+  end = lower_case(std::move(end));
   return (end == ".tif" || end == ".tiff") && file.filename().string()[0] != '.';
 }
 
@@ -118,13 +118,6 @@ std::vector<std::string> tiff_files(const std::string& folder, std::error_code& 
 }
 
 }  // namespace
-
-bool is_new_warning(const std::string& about) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  return warned.insert(about).second;
-}
 
 bool natural_less(const std::string& a, const std::string& b) {
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {

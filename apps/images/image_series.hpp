@@ -51,9 +51,6 @@ std::vector<std::string> files_so_far(const std::string& path);
 /// True if a file of this name would belong to the series.
 bool series_would_hold(const std::string& path, const std::string& file);
 
-/// True once for each text. Warnings of a series come once, though its headers are read again and again.
-bool is_new_warning(const std::string& about);
-
 /// Throws InputError unless `grid`, of a file of the series, is one image of the size of the first one. Warns, once a
 /// series, of pixels of another size than those of the first.
 void require_same_images(const Grid& grid, const std::string& file, const Grid& first, const std::string& first_file,

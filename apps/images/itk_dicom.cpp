@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <set>
 
 #include "apps/images/dicom_frames.hpp"
 #include "apps/images/dicom_rescale.hpp"
 #include "apps/images/itk_image.hpp"
+#include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/interrupt.hpp"
@@ -35,10 +35,7 @@ itk::GDCMSeriesFileNames::Pointer names_in(const std::string& folder) {
 
 // Warns once of each `about`: headers are read again and again.
 void warn_once(const std::string& about, const std::string& path, const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> reported;
-  const std::lock_guard lock(mutex);
-  if (!text.empty() && reported.insert(about).second) spdlog::warn("'{}': {}", path, text);
+  if (!text.empty() && is_new_warning(about)) spdlog::warn("'{}': {}", path, text);
 }
 
 void warn_of_guess(const std::string& path, const std::string& guess) {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
-#include <set>
 #include <utility>
 
 #include "apps/images/atomic_file.hpp"
@@ -16,6 +14,7 @@
 #include "apps/images/image_series.hpp"
 #include "apps/images/itk_image.hpp"
 #include "apps/images/itk_series.hpp"
+#include "apps/images/new_warning.hpp"
 #include "apps/images/slice_files.hpp"
 #include "host/system/error.hpp"
 #include "host/volume/typed_volume.hpp"
@@ -37,10 +36,7 @@ bool is_nifti(const std::string& path) {
 
 // Warns once a path: some are written again and again.
 void warn_of_tiff(const std::string& path) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (warned.insert(path).second)
+  if (is_new_warning("TIFF keeps no grid of " + path))
     spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
                  path);
 }

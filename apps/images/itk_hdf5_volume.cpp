@@ -9,11 +9,10 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
-#include <mutex>
 #include <numeric>
-#include <set>
 #include <vector>
 
+#include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -109,10 +108,7 @@ class Hdf5Volume {
   }
 
   void warn_of_others(hsize_t images) const {
-    static std::mutex mutex;
-    static std::set<std::string> warned;
-    const std::lock_guard lock(mutex);
-    if (warned.insert(path_).second)
+    if (is_new_warning("further images in " + path_))
       spdlog::warn("'{}' holds {} images; only the first, /ITKImage/0, is read", path_, images);
   }
 

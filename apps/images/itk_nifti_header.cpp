@@ -12,11 +12,10 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <span>
 #include <vector>
 
+#include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/lower_case.hpp"
@@ -30,10 +29,7 @@ constexpr std::int32_t bytes_of_1 = 348, bytes_of_2 = 540;
 
 // Warns once of each file: headers are read again and again.
 void warn_of_nifti(const std::string& path, const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (warned.insert(path + text).second) spdlog::warn("'{}': {}", path, text);
+  if (is_new_warning(path + text)) spdlog::warn("'{}': {}", path, text);
 }
 
 // The first bytes of a file, unpacked, as many as a header has at most.

@@ -14,10 +14,9 @@
 #include <fstream>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string_view>
 
+#include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/interrupt.hpp"
@@ -221,10 +220,7 @@ void check_gzip(const NrrdData& data, const NrrdData::Part& part, double expecte
 
 // Warns once of each file: headers are read again and again.
 void warn_of_more(const std::string& file, double more, double expected) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (warned.insert(file).second)
+  if (is_new_warning("bytes after the values of " + file))
     spdlog::warn(
         "'{}': {:.0f} bytes follow the {:.0f} of the values that the header describes; are its sizes and its "
         "type right?",

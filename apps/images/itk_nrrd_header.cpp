@@ -18,6 +18,7 @@
 
 #include "apps/images/itk_nrrd_data.hpp"
 #include "apps/images/itk_nrrd_fields.hpp"
+#include "apps/images/trimmed.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/lower_case.hpp"
@@ -26,12 +27,6 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string trimmed(const std::string& text) {
-  const char* blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 // Lines of a header up to the empty one before the voxels, or the end of the file.
 class Lines {

@@ -13,6 +13,7 @@
 #include "apps/images/image_series.hpp"
 #include "apps/images/itk_dicom.hpp"
 #include "apps/images/itk_image.hpp"
+#include "apps/images/new_warning.hpp"
 #include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"

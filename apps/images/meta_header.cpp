@@ -12,6 +12,7 @@
 #include <map>
 #include <vector>
 
+#include "apps/images/trimmed.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/lower_case.hpp"
@@ -47,12 +48,6 @@ constexpr std::array keys_read{"ObjectType",
                                slope_key,
                                offset_key,
                                "ElementDataFile"};
-
-std::string trim(const std::string& text) {
-  const char* blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 // The keys of a header, with checked access to them.
 class Keys {
@@ -184,13 +179,13 @@ Keys read_keys(std::istream& in, const std::string& path) {
       if (line.size() > 65536) keys.refuse(fmt::format("line {} never ends: this is not a MetaImage header", number));
     }
     if (!in && line.empty()) break;
-    if (trim(line).empty()) continue;
+    if (trimmed(line).empty()) continue;
     const auto equals = line.find('=');
     if (equals == std::string::npos)
       keys.refuse(fmt::format(
           "line {} of the header has no 'Key = value': this is not a MetaImage file, or it is damaged", number));
-    const std::string key = trim(line.substr(0, equals));
-    keys.set(key, trim(line.substr(equals + 1)));
+    const std::string key = trimmed(line.substr(0, equals));
+    keys.set(key, trimmed(line.substr(equals + 1)));
     if (key == "ElementDataFile") return keys;
   }
   keys.refuse("the header ends before 'ElementDataFile = ...': the file is truncated or not a MetaImage");

@@ -13,6 +13,7 @@
 #include "apps/images/image_series.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "host/system/lower_case.hpp"
 #include "host/system/plural.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/images/itk_image.hpp"
@@ -24,10 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string last_extension(const std::string& path) {
-  std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return extension;
+  return lower_case(fs::path(path).extension().string());
 }
 
 #ifdef HALOCLINE_WITH_ITK

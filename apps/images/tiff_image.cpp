@@ -11,13 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <regex>
-#include <set>
 #include <utility>
 
 #include "apps/images/allocate_volume.hpp"
+#include "apps/images/new_warning.hpp"
 #include "apps/images/tiff_imagej.hpp"
 #include "apps/images/tiff_pages.hpp"
 #include "host/system/error.hpp"
@@ -149,10 +148,7 @@ Grid grid_of(const TiffStack& stack) {
 
 // True once a folder and kind of warning.
 bool is_first_of_folder(const std::string& path, const char* kind) {
-  static std::mutex mutex;
-  static std::set<std::pair<std::string, std::string>> warned;
-  const std::lock_guard lock(mutex);
-  return warned.emplace(kind, fs::path(path).parent_path().string()).second;
+  return is_new_warning(fmt::format("TIFF {} in {}", kind, fs::path(path).parent_path().string()));
 }
 
 void warn_of_orientation(const std::string& path, const TiffPage& page) {

@@ -64,18 +64,10 @@ DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const Vol
 CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                             const ImageInfo& info, const std::string& counts_path);
 
-/// Calibration in steps, for a scan of which only the first views exist: reads the images and calibrates by these;
-/// figures for the report as they are; what the user should know, after further views but for what was `reported` of
-/// the first.
+/// Reads the images and calibrates by the views that exist; others may follow.
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path);
 /// The paths that are given, with their options.
 std::vector<std::pair<const char*, std::string>> field_files(const CountsArguments& arguments);
-void report_counts(Job& job, const CountsCalibration& calibration);
-void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path,
-                         const CountsReport* reported = nullptr);
-
-/// "1 of 60 counts were raised ..., 3 detector pixels are bad ..."
-std::string counts_summary(const CountsCalibration& calibration);
 
 }  // namespace halocline
