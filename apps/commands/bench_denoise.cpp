@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/jobs/setting_values.hpp"
 #include "apps/bench/denoise_bench.hpp"
 #include "apps/commands/bench_commands.hpp"

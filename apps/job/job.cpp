@@ -15,9 +15,11 @@
 #include "apps/job/option_names.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/report.hpp"
+#include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/plural.hpp"
+#include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
