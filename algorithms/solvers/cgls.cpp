@@ -12,87 +12,47 @@
 namespace halocline {
 namespace {
 
-class Cgls : public Solver {
- public:
-  explicit Cgls(const ReconstructionProblem& problem) : Solver("cgls", problem) {
-    if (parameters.precondition == Preconditioner::ramp) {
-      ramp_.emplace(*this);
-      z_ = volume("z", Lifetime::iteration);
-    }
-  }
-
-  Program made() {
-    first([this] { begin(); });
-    each([this] { iterate(); });
-    return finish();
-  }
-
- private:
-  // s = A^T W r; writes over q.
-  void back(Array& q) {
-    if (w.empty()) {
-      s_ = adjoint(A) * r_;
-    } else {
-      q = r_ * w;
-      s_ = adjoint(A) * q;
-    }
-  }
-
-  void begin() {
-    equations_.at_zero(s_, w);
-    begin_image();
-    Array q = given.start ? A * x : Array();
-    r_ = 1 * b;
-    if (given.start) r_ -= q;
-    back(q);
-    const Scalar square = dot(s_, s_);
-    equations_.report(sqrt(square), true);
-    if (ramp_) ramp_->filter(s_, z_);
-    gamma_ = ramp_ ? dot(s_, z_) : square;
-    p_ = 1 * descent();
-    e_ = ratio(1, sqrt(gamma_)) * descent();
-  }
-
-  void iterate() {
-    Array q = A * p_;
-    const Scalar alpha = ratio(gamma_, square(q));
-    x = fma(alpha, p_, x);
-    r_ = fma(-alpha, q, r_);
-    equations_.residual = sqrt(square(r_));
-    back(q);
-    const Scalar next = ramp_ ? preconditioned() : plain();
-    const Scalar beta = ratio(next, gamma_);
-    p_ = descent() + beta * p_;
-    gamma_ = next;
-  }
-
-  // s, made orthogonal to the first; <s, s>.
-  Scalar plain() {
-    s_ = fma(-dot(e_, s_), e_, s_);
-    const Scalar square = dot(s_, s_);
-    equations_.report(sqrt(square));
-    return square;
-  }
-
-  // z = M s of an s that were made orthogonal to the first in the inner product of M, and <s, z> of it: with s' = s -
-  // <e, s> s0 and e = M s0, <s0, M s0> = 1, that is <s, M s> - <e, s>^2.
-  Scalar preconditioned() {
-    equations_.report(norm(s_));
-    ramp_->filter(s_, z_);
-    const Scalar along = dot(e_, s_), square = dot(s_, z_);
-    z_ = fma(-along, e_, z_);
-    return max(0, square - along * along);
-  }
-
-  // The array that the next direction is made of.
-  const Array& descent() const { return ramp_ ? z_ : s_; }
-
-  NormalEquations equations_{*this};
-  Array p_ = volume("p", Lifetime::state), e_ = volume("e", Lifetime::state);  // e: the first s or z, unit
-  Array s_ = volume("s", Lifetime::iteration), r_ = projections("r", Lifetime::state), z_;
-  Variable gamma_ = number("gamma");
-  std::optional<RampFilter> ramp_;
-};
+Program cgls(const ReconstructionProblem& problem) {
+  Solver s("cgls", problem);
+  NormalEquations equations(s);
+  std::optional<RampFilter> M;
+  if (s.parameters.precondition == Preconditioner::ramp) M.emplace(s);
+  Array g = s.volume("s", Lifetime::iteration), z = M ? s.volume("z", Lifetime::iteration) : g;  // A^T W r, M g
+  Array p = s.volume("p", Lifetime::state), e = s.volume("e", Lifetime::state);  // e: the first z, <e, M^-1 e> = 1
+  Array r = s.projections("r", Lifetime::state);
+  Variable gamma = s.number("gamma");
+  s.first([&] {
+    equations.at_zero(g, s.w);
+    s.begin_image();
+    Array q = s.start_residual();
+    r = q;
+    g = s.gradient(r, q);
+    const Scalar square = dot(g, g);
+    equations.report(sqrt(square), true);
+    if (M) M->filter(g, z);
+    gamma = M ? dot(g, z) : square;
+    p = 1 * z;
+    e = ratio(1, sqrt(gamma)) * z;
+  });
+  s.each([&] {
+    Array q = s.A * p;
+    const Scalar alpha = ratio(gamma, s.square(q));
+    s.x = fma(alpha, p, s.x);
+    r = fma(-alpha, q, r);
+    equations.residual = sqrt(s.square(r));
+    g = s.gradient(r, q);
+    if (M) M->filter(g, z);
+    const Scalar along = dot(e, g), before = M ? dot(g, z) : Scalar();
+    z = fma(-along, e, z);
+    const Scalar square = dot(g, g);
+    equations.report(sqrt(square));
+    // <g, z> of a g that were made orthogonal, too: the first g is the g_0 of e = M g_0
+    const Scalar next = M ? max(0, before - along * along) : square;
+    p = z + ratio(next, gamma) * p;
+    gamma = next;
+  });
+  return s.finish();
+}
 
 }  // namespace
 
@@ -106,6 +66,6 @@ constinit const SolverMethod cgls_method{
     .precondition = true,
     .adjoint = true,
     .gathered = "search directions",
-    .program = [](const ReconstructionProblem& problem) { return Cgls(problem).made(); }};
+    .program = cgls};
 
 }  // namespace halocline

@@ -14,17 +14,13 @@ Program lsqr(const ReconstructionProblem& problem) {
   Array back = s.volume("s", Lifetime::iteration);
   Variable alpha = s.number("alpha"), beta = s.number("beta"), rho_bar = s.number("rho bar"),
            phi_bar = s.number("phi bar");
-  const auto backproject_u = [&](Array& q) {
-    if (!s.w.empty()) q = u * s.w;
-    back = adjoint(s.A) * (s.w.empty() ? u : q);
-  };
   s.first([&] {
     equations.at_zero(back, s.w);
     s.begin_image();
-    u = s.start_residual();
+    Array q = s.start_residual();
+    u = q;
     beta = sqrt(s.square(u));
-    Array q;
-    backproject_u(q);
+    back = s.gradient(u, q);
     const Scalar length = norm(back);
     alpha = length / where(beta, beta, 1);
     rho_bar = alpha;
@@ -38,7 +34,7 @@ Program lsqr(const ReconstructionProblem& problem) {
     Array q = s.A * v;
     u = fma(ratio(1, alpha), q, -ratio(alpha, beta) * u);
     beta = sqrt(s.square(u));
-    backproject_u(q);
+    back = s.gradient(u, q);
     v = fma(ratio(1, beta), back, -ratio(beta, alpha) * v);
     alpha = norm(v);
     // the plane rotation that takes beta away

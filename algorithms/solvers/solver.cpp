@@ -37,6 +37,12 @@ Array Solver::start_residual() const {
   return r;
 }
 
+Array Solver::gradient(const Array& r, Array& q) const {
+  if (w.empty()) return adjoint(A) * r;
+  q = r * w;
+  return adjoint(A) * q;
+}
+
 void Solver::weigh(Array& r) const {
   if (!w.empty()) r *= w;
 }

@@ -42,6 +42,8 @@ class Solver : public expressions::Recording {
   void begin_image();
   /// b - A x of this start.
   Array start_residual() const;
+  /// A^T W r. With weights it writes over q.
+  Array gradient(const Array& r, Array& q) const;
   /// r = W r.
   void weigh(Array& r) const;
   /// <y, W y>.
