@@ -18,11 +18,16 @@ constexpr int passes_next = 12;        // from the result of the strength before
 constexpr int least_trials = 3, most_trials = 9;
 constexpr double first_guess = 0.5;  // of the noise of the data term's gradient, see guess()
 
+// Every second view by gantry angle, and the others.
 struct Halves {
   std::vector<int> used, left_out;
 };
 
 Halves halves_of(const Geometry& geometry) {
+  if (geometry.views.size() < 4)
+    throw InputError({.what = "`lambda`",
+                      .found = "a choice by halves of fewer than four views",
+                      .expected = "a number for so short a scan"});
   std::vector<int> order(geometry.views.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
@@ -41,12 +46,33 @@ Geometry views_of(const Geometry& geometry, const std::vector<int>& views) {
   return result;
 }
 
-void require_halves(const Geometry& geometry) {
-  if (geometry.views.size() < 4)
-    throw InputError({.what = "`lambda`",
-                      .found = "a choice by halves of fewer than four views",
-                      .expected = "a number for so short a scan"});
-}
+// One half of a scan.
+struct Half {
+  Half(const ReconstructionInputs& inputs, const Geometry& scan, const std::vector<int>& views)
+      : geometry(views_of(scan, views)), b(*inputs.projections, views) {
+    if (inputs.weights != nullptr) w.emplace(*inputs.weights, views);
+  }
+  // Calls a function with pieces of b and w.
+  template <class Function>
+  void each_piece(Function&& function) const {
+    std::vector<float> values, weights;
+    const std::size_t count = b.grid().count();
+    for (std::size_t first = 0; first < count; first += voxels_in_a_piece) {
+      values.resize(std::min(voxels_in_a_piece, count - first));
+      read(first, values, weights);
+      function(first, values, weights);
+    }
+  }
+  void read(std::size_t first, std::vector<float>& values, std::vector<float>& weights) const {
+    weights.assign(values.size(), 1.0f);
+    b.read(first, values.size(), values.data());
+    if (w) w->read(first, weights.size(), weights.data());
+  }
+
+  Geometry geometry;
+  SortedViews b;
+  std::optional<SortedViews> w;
+};
 
 // Parameters of the first trial, or of one of the next, on a half of so many views.
 ReconstructionParameters trial_parameters(ReconstructionParameters parameters, std::size_t views, bool first) {
@@ -75,43 +101,67 @@ class Trials {
  public:
   Trials(const ReconstructionInputs& inputs, const Geometry& geometry, const Grid& grid,
          const ReconstructionParameters& parameters, const std::vector<Device>& devices, const RunOptions& options)
-      : halves_(halves_of(geometry)),
-        used_(views_of(with_ray_ends(geometry, grid, inputs.projections->grid()), halves_.used)),
-        left_out_(views_of(with_ray_ends(geometry, grid, inputs.projections->grid()), halves_.left_out)),
-        b_used_(*inputs.projections, halves_.used),
-        b_left_out_(*inputs.projections, halves_.left_out),
-        parameters_(parameters),
-        devices_(devices),
-        options_(options),
-        x_(Volume::uninitialised(grid)) {
-    if (inputs.weights != nullptr) {
-      w_used_.emplace(*inputs.weights, halves_.used);
-      w_left_out_.emplace(*inputs.weights, halves_.left_out);
-    }
-    reference_ = inputs.reference;
-    start_ = inputs.start;
+      : Trials(halves_of(geometry), with_ray_ends(geometry, grid, inputs.projections->grid()), inputs, grid, parameters,
+               devices) {
     parameters_.projector = projector_of(parameters.projector, parameters.hardware_interpolation, geometry, grid,
                                          inputs.projections->grid());
-    options_ = {};
     options_.plan = options.plan;
     options_.progress = options.progress;
   }
 
-  double mean_weight() const {
-    if (!w_used_) return 1;
+  double guess() const {
+    return halocline::guess(x_.grid, used_.geometry, used_.b.grid(), mean_weight(), noise_level());
+  }
+
+  // `lambda` of the half.
+  double misfit(double lambda) {
+    ReconstructionInputs inputs{&used_.b, used_.w ? &*used_.w : nullptr, start_, reference_};
+    const Volume before = x_;
+    const MemorySource from(before);
+    if (!first_) inputs.start = &from;
+    ReconstructionParameters parameters = trial_parameters(parameters_, used_.geometry.views.size(), first_);
+    parameters.lambda = lambda;
+    MemorySink sink(x_);
+    reconstruct(inputs, used_.geometry, sink, parameters, devices_, options_);
+    first_ = false;
+    ProjectionParameters projection;
+    projection.projector = *parameters_.projector;
+    const Volume p = project(x_, left_out_.geometry, left_out_.b.grid(), projection, devices_, options_).output;
     double sum = 0;
-    each_piece(*w_used_, [&](std::size_t, const std::vector<float>& values) {
-      for (const float value : values) sum += value;
+    left_out_.each_piece([&](std::size_t first, const std::vector<float>& b, const std::vector<float>& w) {
+      for (std::size_t n = 0; n < b.size(); ++n) {
+        const double residual = static_cast<double>(p.voxels[first + n]) - b[n];
+        sum += w[n] * residual * residual;
+      }
     });
-    return sum / static_cast<double>(w_used_->grid().count());
+    return sum / 2 / static_cast<double>(p.voxels.size());
+  }
+
+ private:
+  Trials(const Halves& halves, const Geometry& scan, const ReconstructionInputs& inputs, const Grid& grid,
+         const ReconstructionParameters& parameters, const std::vector<Device>& devices)
+      : used_(inputs, scan, halves.used),
+        left_out_(inputs, scan, halves.left_out),
+        reference_(inputs.reference),
+        start_(inputs.start),
+        parameters_(parameters),
+        devices_(devices),
+        x_(Volume::uninitialised(grid)) {}
+
+  double mean_weight() const {
+    if (!used_.w) return 1;
+    double sum = 0;
+    used_.each_piece([&](std::size_t, const std::vector<float>&, const std::vector<float>& w) {
+      for (const float value : w) sum += value;
+    });
+    return sum / static_cast<double>(used_.b.grid().count());
   }
   // The noise of a view in the middle of the half, in standard deviations of 1 / sqrt(w): from second differences along
   // its rows, in which its object has little part. 1 where there is no noise.
   double noise_level() const {
-    const auto [columns, rows, views] = b_used_.grid().size;
-    std::vector<float> b(columns * rows), w(columns * rows, 1.0f), bends;
-    b_used_.read(views / 2 * b.size(), b.size(), b.data());
-    if (w_used_) w_used_->read(views / 2 * w.size(), w.size(), w.data());
+    const auto [columns, rows, views] = used_.b.grid().size;
+    std::vector<float> b(columns * rows), w, bends;
+    used_.read(views / 2 * b.size(), b, w);
     for (std::size_t n = 1; n + 1 < b.size(); ++n) {
       const bool inside = n % columns > 0 && n % columns + 1 < columns;
       const float least = std::min({w[n - 1], w[n], w[n + 1]});
@@ -120,57 +170,9 @@ class Trials {
     const double level = median_sigma(bends);
     return level > 0 ? level : 1;
   }
-  const Geometry& used() const { return used_; }
-  const Grid& stack() const { return b_used_.grid(); }
 
-  // `lambda` of the half.
-  double misfit(double lambda) {
-    ReconstructionInputs inputs{&b_used_, w_used_ ? &*w_used_ : nullptr, start_, reference_};
-    const Volume before = x_;
-    const MemorySource from(before);
-    if (!first_) inputs.start = &from;
-    ReconstructionParameters parameters = trial_parameters(parameters_, used_.views.size(), first_);
-    parameters.lambda = lambda;
-    MemorySink sink(x_);
-    reconstruct(inputs, used_, sink, parameters, devices_, options_);
-    first_ = false;
-    ProjectionParameters projection;
-    projection.projector = *parameters_.projector;
-    const Volume p = project(x_, left_out_, b_left_out_.grid(), projection, devices_, options_).output;
-    return sum_of_squares(p) / 2 / static_cast<double>(p.voxels.size());
-  }
-
- private:
-  template <class Function>
-  static void each_piece(const VolumeSource& source, Function&& function) {
-    std::vector<float> values;
-    const std::size_t count = source.grid().count();
-    for (std::size_t first = 0; first < count; first += voxels_in_a_piece) {
-      values.resize(std::min(voxels_in_a_piece, count - first));
-      source.read(first, values.size(), values.data());
-      function(first, values);
-    }
-  }
-  double sum_of_squares(const Volume& p) const {
-    double sum = 0;
-    std::vector<float> w;
-    each_piece(b_left_out_, [&](std::size_t first, const std::vector<float>& b) {
-      w.assign(b.size(), 1.0f);
-      if (w_left_out_) w_left_out_->read(first, b.size(), w.data());
-      for (std::size_t n = 0; n < b.size(); ++n) {
-        const double residual = static_cast<double>(p.voxels[first + n]) - b[n];
-        sum += w[n] * residual * residual;
-      }
-    });
-    return sum;
-  }
-
-  Halves halves_;
-  Geometry used_, left_out_;
-  SortedViews b_used_, b_left_out_;
-  std::optional<SortedViews> w_used_, w_left_out_;
-  const VolumeSource* reference_ = nullptr;
-  const VolumeSource* start_ = nullptr;
+  Half used_, left_out_;
+  const VolumeSource *reference_, *start_;
   ReconstructionParameters parameters_;
   const std::vector<Device>& devices_;
   RunOptions options_;
@@ -190,11 +192,9 @@ double least_between(const StrengthTrial& low, const StrengthTrial& middle, cons
 PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geometry& geometry, const Grid& grid,
                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                                 const RunOptions& options) {
-  require_halves(geometry);
   Trials trials(inputs, geometry, grid, parameters, devices, options);
   const double of_all = std::sqrt(2.0);
-  const double start = of_all * strength_factor * strength_factor *
-                       guess(grid, trials.used(), trials.stack(), trials.mean_weight(), trials.noise_level());
+  const double start = of_all * strength_factor * strength_factor * trials.guess();
   PenaltyStrength result;
   std::vector<StrengthTrial> sorted;  // by lambda
   const auto look = [&](double lambda) {
@@ -226,7 +226,6 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
 StrengthForecast plan_strength(const Grid& projections, const Geometry& geometry, const Grid& grid,
                                const ReconstructionParameters& parameters, const GivenInputs& given,
                                const std::vector<DeviceModel>& devices, const PlanOptions& options) {
-  require_halves(geometry);
   const Halves halves = halves_of(geometry);
   const Geometry used = views_of(geometry, halves.used), left_out = views_of(geometry, halves.left_out);
   const auto stack_of = [&](const Geometry& half) {
