@@ -24,6 +24,13 @@ Function function_of(const std::shared_ptr<ScalarNode>& node) {
   };
 }
 
+// Stores values as the program's scalars of these names.
+auto stores(std::vector<std::string> names) {
+  return [names = std::move(names)](std::span<const double> values, Scalars& known) {
+    for (std::size_t n = 0; n < names.size(); ++n) known[names[n]] = values[n];
+  };
+}
+
 Function scalar_named(const std::string& name) {
   return [name](const Scalars& known) { return known.at(name); };
 }
@@ -79,6 +86,12 @@ class ProgramRecorder : public Recorder {
     if (view_sums_ > 0) SliceSums(program.needs.stack, view_sums_).declare_views(program.needs);
   }
 
+  std::string new_scalar() {
+    const std::string name = "number " + std::to_string(program.scalars.size());
+    program.scalars[name] = 0;
+    return name;
+  }
+
   Program program;
   std::shared_ptr<const Scope> scope;
 
@@ -116,9 +129,7 @@ class ProgramRecorder : public Recorder {
         names.push_back(new_scalar());
         sum->in_program = scalar_named(names.back());
       }
-      step.reduced = [names](std::span<const double> values, Scalars& known) {
-        for (std::size_t n = 0; n < names.size(); ++n) known[names[n]] = values[n];
-      };
+      step.reduced = stores(names);
     }
     if (step.reduced) {
       int& most = step.over == Domain::slices ? slice_sums_ : view_sums_;
@@ -180,12 +191,6 @@ class ProgramRecorder : public Recorder {
   }
 
   static bool is_always_due(const Scope* its) { return its == nullptr || !its->due; }
-
-  std::string new_scalar() {
-    const std::string name = "number " + std::to_string(program.scalars.size());
-    program.scalars[name] = 0;
-    return name;
-  }
 
   std::vector<Step>* steps_ = nullptr;
   std::shared_ptr<Reduction> reduction_;  // the last one
@@ -270,6 +275,8 @@ void Recording::over(std::function<Range(const Scalars&)> views, const Body& bod
 
 void Recording::when(std::function<bool(const Scalars&)> due, const Body& body) {
   const auto before = recorder_->scope;
+  if (before && before->due)
+    due = [outer = before->due, inner = std::move(due)](const Scalars& known) { return outer(known) && inner(known); };
   recorder_->scope = std::make_shared<const Scope>(Scope{before ? before->views : nullptr, std::move(due)});
   body();
   recorder_->scope = before;
@@ -279,6 +286,18 @@ void Recording::step(Step step) {
   StepStatement statement;
   statement.make = [step](const auto&, const auto&, const auto&) { return step; };
   recorder_->record(std::move(statement));
+}
+
+std::vector<Scalar> Recording::sums(Step step) {
+  std::vector<std::string> names;
+  std::vector<Scalar> result;
+  for (int n = 0; n < step.sums; ++n) {
+    names.push_back(recorder_->new_scalar());
+    result.push_back(number(scalar_named(names.back())));
+  }
+  step.reduced = stores(std::move(names));
+  this->step(std::move(step));
+  return result;
 }
 
 void Recording::then(const Scalar& value, std::function<void(double value, Scalars&)> function) {
@@ -292,6 +311,10 @@ Program& Recording::program() {
 Program Recording::finish() {
   recorder_->declare_sums();
   return recorder_->program;
+}
+
+Function function_of(const Scalar& scalar) {
+  return function_of(scalar.node());
 }
 
 const std::string& name_of(const Array& array) {

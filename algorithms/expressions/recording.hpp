@@ -60,6 +60,8 @@ class Recording {
   void when(std::function<bool(const Scalars&)> due, const Body& body);
   /// Records a caller's step, over arrays with the names that name_of() gives.
   void step(Step step);
+  /// Records a caller's step that sums, or finds the largest; its Step::sums numbers.
+  std::vector<Scalar> sums(Step step);
   /// Calls a function of a number that follows from sums stated before, where a formula does not say it.
   void then(const Scalar& value, std::function<void(double value, Scalars&)> function);
 
@@ -74,6 +76,9 @@ class Recording {
   std::shared_ptr<ProgramRecorder> recorder_;
   std::vector<Array> arrays_;  // also known to others
 };
+
+/// The function by which a step of a program finds a number: of a Variable, with its value at the step's place.
+std::function<double(const Scalars&)> function_of(const Scalar& scalar);
 
 /// The name that an array of a program has there.
 const std::string& name_of(const Array& array);

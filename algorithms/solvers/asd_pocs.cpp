@@ -40,21 +40,20 @@ Program asd_pocs(const ReconstructionProblem& problem) {
   Variable moved = s.number("moved"), descended = s.number("descended"), step = s.number("step");
   s.first([&] { s.begin(); });
   s.each([&] {
-    s.when([order = s.order](const Scalars& known) { return order->begins_pass(known); }, [&] { before = s.x; });
+    s.when(s.begins_every(1), [&] { before = s.x; });
     s.iterate();
-    s.when([order = s.order](const Scalars& known) { return order->ends_pass(known); },
-           [&] {
-             const Scalar distance = sqrt(squared_distance(s.x, before));
-             moved = distance;
-             step = where(step, step, descent_length * distance);
-             before = s.x;
-             for (int n = 0; n < descent_steps; ++n) {
-               s.step(gradient_of_variation(problem.A.volume().spacing, name_of(s.x), name_of(g)));
-               s.x = fma(-ratio(step, norm(g)), g, s.x);
-             }
-             descended = sqrt(squared_distance(s.x, before));
-             step = where(descended > largest_ratio * moved, step * descent_reduction, step);
-           });
+    s.when(s.ends_pass(), [&] {
+      const Scalar distance = sqrt(squared_distance(s.x, before));
+      moved = distance;
+      step = where(step, step, descent_length * distance);
+      before = s.x;
+      for (int n = 0; n < descent_steps; ++n) {
+        s.step(gradient_of_variation(problem.A.volume().spacing, name_of(s.x), name_of(g)));
+        s.x = fma(-ratio(step, norm(g)), g, s.x);
+      }
+      descended = sqrt(squared_distance(s.x, before));
+      step = where(descended > largest_ratio * moved, step * descent_reduction, step);
+    });
   });
   s.last([&] { s.report_all(); });
   return s.finish();

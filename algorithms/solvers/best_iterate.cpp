@@ -7,7 +7,8 @@
 namespace halocline {
 
 BestIterate::BestIterate(expressions::Recording& on)
-    : best_(on.volume("best", Lifetime::state)),
+    : on_(on),
+      best_(on.volume("best", Lifetime::state)),
       at_zero_(on.number("value at 0")),
       diverged_(on.number("diverged")),
       improved_(on.number("improved")) {
@@ -15,18 +16,19 @@ BestIterate::BestIterate(expressions::Recording& on)
   on.number("goes back");
 }
 
-void BestIterate::judge(double value, Scalars& known) {
-  const bool less = value < known.at("least");
+void BestIterate::judge(double objective, Scalars& known) {
+  const bool less = objective < known.at("least");
   const double most = std::max(too_much * known.at("least"), small * known.at("value at 0"));
-  const bool much = !less && (!std::isfinite(value) || value > most);
+  const bool much = !less && (!std::isfinite(objective) || objective > most);
   known["improved"] = less ? 1 : 0;
   known["goes back"] = much ? 1 : 0;
-  if (less) known["least"] = value;
+  if (less) known["least"] = objective;
   if (much) known["diverged"] = 1;
 }
 
-// A step that is always done: the bytes that it moves are then known before the run.
-void BestIterate::keep(const expressions::Array& x) {
+// The copy is a step that is always done: the bytes that it moves are then known before the run.
+void BestIterate::look(const expressions::Scalar& objective, const expressions::Array& x) {
+  on_.then(objective, judge);
   best_ = where(improved_, x, best_);
 }
 

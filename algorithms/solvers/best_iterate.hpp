@@ -16,16 +16,16 @@ class BestIterate {
   explicit BestIterate(expressions::Recording& on);
   /// The objective of x = 0.
   void at_zero(const expressions::Scalar& value) { at_zero_ = value; }
-  /// Takes the objective of x.
-  static void judge(double value, Scalars& known);
-  /// Belongs after judge(): best = x, where that is the best.
-  void keep(const expressions::Array& x);
+  /// Judges x, whose objective was just summed; best = x, where that is the best.
+  void look(const expressions::Scalar& objective, const expressions::Array& x);
+  static void judge(double objective, Scalars& known);
   /// x = best.
   void restore(expressions::Array& x) const { x = best_; }
   static bool goes_back(const Scalars& known) { return known.at("goes back") > 0; }
   const expressions::Scalar& diverged() const { return diverged_; }
 
  private:
+  expressions::Recording& on_;
   expressions::Array best_;
   expressions::Variable at_zero_, diverged_, improved_;
 };

@@ -1,6 +1,5 @@
 #include "algorithms/solvers/certificate.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,64 +9,59 @@
 namespace halocline {
 namespace {
 
-constexpr double room = 1.5;      // of the maximum where it is not given, in the largest voxel
+constexpr double headroom = 1.5;  // of the maximum where it is not given, in the largest voxel
 constexpr int start_steps = 300;  // of start_dual()
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Certificate::Certificate(expressions::Recording& on, const expressions::LinearOperator& A, TvTerm& penalty,
-                         const CertificateParameters& parameters, Arrays arrays)
-    : on_(on),
-      A_(A),
+Certificate::Certificate(Solver& solver, TvTerm& penalty, Arrays arrays, bool may_diverge)
+    : s_(solver),
       penalty_(penalty),
-      parameters_(parameters),
       arrays_(std::move(arrays)),
-      data_(on.number("data")),
-      mismatch_(on.number("mismatch")),
-      maximum_(on.number("maximum")) {
-  Program& program = on.program();
-  if (!std::isfinite(penalty.maximum())) SliceSums(program.needs.size, 1).declare_largest(program.needs);
-  constexpr double unknown = std::numeric_limits<double>::infinity();
-  for (const char* name : {"primal", "gap", "relative_gap"}) program.scalars[name] = unknown;
-  program.scalars["dual"] = -unknown;
-  for (const char* name : {"variation", "dual maximum"}) program.scalars[name] = 0;
-  program.scalars["certified"] = -1;
-  program.needs.kernels.emplace_back("pdu_variant_certificate");
-  if (parameters_.gap_map) penalty.keep_polished();  // the map is of the last look, in whatever iteration
+      may_diverge_(may_diverge),
+      data_(s_.number("data")),
+      mismatch_(s_.number("mismatch")),
+      maximum_(s_.number("maximum")),
+      variation_(s_.number("variation")),
+      primal_(s_.number("primal", infinite)),
+      dual_(s_.number("dual", -infinite)),
+      dual_maximum_(s_.number("dual maximum")),
+      gap_(s_.number("gap", infinite)),
+      relative_gap_(s_.number("relative_gap", infinite)),
+      certified_(s_.number("certified", -1)) {
+  auto& needs = s_.program().needs;
+  if (!std::isfinite(penalty.maximum())) SliceSums(needs.size, 1).declare_largest(needs);
+  needs.kernels.emplace_back("pdu_variant_certificate");
+  if (s_.parameters.gap_map) penalty.keep_polished();  // the map is of the last look, in whatever iteration
 }
 
 void Certificate::start_dual() {
-  const auto maximum = [most = penalty_.maximum()](const Scalars& known) {
-    return std::isfinite(most) ? most : known.at("maximum");
-  };
-  if (!std::isfinite(penalty_.maximum())) find_maximum();
-  arrays_.u = arrays_.x;
-  for (int n = 0; n < start_steps; ++n) penalty_.improve(arrays_.z, arrays_.u, arrays_.ubar, maximum);
+  const bool given = std::isfinite(penalty_.maximum());
+  if (!given) find_maximum();
+  arrays_.u = s_.x;
+  for (int n = 0; n < start_steps; ++n)
+    penalty_.improve(arrays_.z, arrays_.u, arrays_.ubar, given ? Scalar(penalty_.maximum()) : maximum_);
 }
 
 // 1.5 times the largest voxel.
 void Certificate::find_maximum() {
-  Step step{.name = "largest", .arrays = {in(name_of(arrays_.x))}, .largest = true};
-  const auto& size = on_.program().needs.size;
-  step.work = [x = name_of(arrays_.x), sums = SliceSums(size, 1)](Slab& slab, const WorkRange& part, const Scalars&) {
-    sums.largest(slab, x, part.slices);
-  };
-  step.reduced = [lowest = penalty_.minimum()](std::span<const double> largest, Scalars& known) {
-    known["maximum"] = largest[0] > 0 ? room * largest[0] : std::max(largest[0], lowest + std::abs(lowest));
-  };
-  on_.step(std::move(step));
+  Step step{.name = "largest", .arrays = {in(name_of(s_.x))}, .largest = true};
+  step.work = [x = name_of(s_.x), sums = SliceSums(s_.program().needs.size, 1)](
+                  Slab& slab, const WorkRange& part, const Scalars&) { sums.largest(slab, x, part.slices); };
+  const Scalar largest = s_.sums(std::move(step)).front();
+  const double lowest = penalty_.minimum();
+  maximum_ = where(largest, headroom * largest, max(largest, lowest + std::abs(lowest)));
 }
 
 // Sums the data term, and the mismatch of the dual r of the rays.
 void Certificate::sum_data() {
-  const auto& [x, z, u, ubar, p, r, b, w] = arrays_;
-  const Array misfit = p - b;
+  const Array &r = arrays_.r, &w = s_.w, misfit = arrays_.p - s_.b;
+  data_ = s_.square(misfit) / 2;
   if (w.empty()) {
-    data_ = dot(misfit, misfit) / 2;
     const Array rest = misfit - r;
     mismatch_ = dot(rest, rest) / 2;
   } else {
-    data_ = dot(misfit, misfit, w) / 2;
     const Array rest = fma(w, misfit, -r);
     mismatch_ = dot(rest, where(w, rest / w, 0)) / 2;
   }
@@ -75,48 +69,45 @@ void Certificate::sum_data() {
 }
 
 // The best dual value of all looks at this maximum is one, too: a bound for a smaller box is none for a larger one.
-void Certificate::sum_volume() const {
-  const auto receives = [lambda = penalty_.lambda(), judge = parameters_.judge](std::span<const double> sums,
-                                                                                Scalars& known) {
-    const double gap = known["mismatch"] + sums[0] + known["maximum"] * sums[1] - sums[2];
-    known["variation"] = sums[3];
-    known["primal"] = known["data"] + lambda * sums[3];
-    known["certified"] = known[iteration_scalar];
-    const bool number = std::isfinite(known["primal"]) && std::isfinite(gap);
-    if (judge) judge(number ? known["primal"] : std::numeric_limits<double>::infinity(), known);
-    if (!number && judge) return;
-    if (!number)
-      throw InputError(
-          "the iterations diverge: the objective is not finite. Check the projections, the weights (`weights`) "
-          "and `lambda` for values that float32 does not hold, and scale them");
-    const bool same_box = known["dual maximum"] == known["maximum"];
-    known["dual"] = same_box ? std::max(known["dual"], known["primal"] - gap) : known["primal"] - gap;
-    known["dual maximum"] = known["maximum"];
-    known["gap"] = std::max(0.0, known["primal"] - known["dual"]);
-    known["relative_gap"] = known["primal"] > 0 ? known["gap"] / known["primal"] : 0;
-  };
-  penalty_.certificate(arrays_.x, arrays_.z, receives);
+void Certificate::sum_volume() {
+  const TvTerm::GapTerms terms = penalty_.gap_terms(s_.x, arrays_.z);
+  const Scalar gap = mismatch_ + terms.bound + maximum_ * terms.below - terms.below_x;
+  variation_ = terms.variation;
+  primal_ = data_ + penalty_.lambda() * terms.variation;
+  certified_ = s_.number([](const Scalars& known) { return known.at(iteration_scalar); });
+  const Scalar finite = (infinite > abs(primal_)) * (infinite > abs(gap));
+  objective_ = where(finite, primal_, infinite);
+  if (!may_diverge_)
+    s_.then(finite, [](double is_finite, Scalars&) {
+      if (!(is_finite > 0))
+        throw InputError(
+            "the iterations diverge: the objective is not finite. Check the projections, the weights (`weights`) and "
+            "`lambda` for values that float32 does not hold, and scale them");
+    });
+  const Scalar lower = primal_ - gap, other_box = abs(dual_maximum_ - maximum_);
+  dual_ = where(finite, where(other_box, lower, max(dual_, lower)), dual_);
+  dual_maximum_ = where(finite, maximum_, dual_maximum_);
+  gap_ = where(finite, max(0, primal_ - dual_), gap_);
+  relative_gap_ = where(finite, ratio(gap_, primal_), relative_gap_);
 }
 
 void Certificate::look(bool projected) {
-  const auto maximum = [](const Scalars& known) { return known.at("maximum"); };
-  if (!projected) arrays_.p = A_ * arrays_.x;
+  if (!projected) arrays_.p = s_.A * s_.x;
   sum_data();
   if (!std::isfinite(penalty_.maximum())) find_maximum();
-  arrays_.u = arrays_.x;
+  arrays_.u = s_.x;
   penalty_.copy_dual();
-  for (int n = 0; n < parameters_.polish_steps; ++n) penalty_.polish(arrays_.z, arrays_.u, arrays_.ubar, maximum);
+  for (int n = 0; n < s_.parameters.polish_steps; ++n) penalty_.polish(arrays_.z, arrays_.u, arrays_.ubar, maximum_);
   sum_volume();
 }
 
 void Certificate::end(const std::function<void()>& look, const std::function<void()>& more) {
-  on_.last([&] {
-    on_.when([](const Scalars& known) { return known.at("certified") != known.at(iteration_scalar) - 1; }, look);
+  s_.last([&] {
+    s_.when([](const Scalars& known) { return known.at("certified") != known.at(iteration_scalar) - 1; }, look);
     if (more) more();
-    if (parameters_.gap_map)
-      penalty_.gap_map(arrays_.x, arrays_.z, arrays_.ubar, [](const Scalars& known) { return known.at("maximum"); });
+    if (s_.parameters.gap_map) penalty_.gap_map(s_.x, arrays_.z, arrays_.ubar, maximum_);
   });
-  on_.program().ends = [gap = parameters_.gap](int done, const Scalars& known) {
+  s_.program().ends = [gap = s_.parameters.gap](int done, const Scalars& known) {
     return gap > 0 && known.at("certified") == done - 1 && known.at("relative_gap") <= gap;
   };
 }

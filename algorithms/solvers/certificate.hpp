@@ -3,20 +3,10 @@
 
 #include <functional>
 
-#include "algorithms/expressions/linear_operator.hpp"
+#include "algorithms/solvers/solver.hpp"
 #include "algorithms/solvers/tv_term.hpp"
 
 namespace halocline {
-
-struct CertificateParameters {
-  double gap = 0.1;        ///< the relative gap to end at; 0: never
-  int every = 5;           ///< passes between two looks
-  int polish_steps = 100;  ///< iterations that improve the dual before each look
-  bool gap_map = false;    ///< leaves the voxels' parts of the gap in a volume at the end
-  /// Receives "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws
-  /// InputError.
-  std::function<void(double primal, Scalars& known)> judge = {};
-};
 
 /// For P(x) = 1/2 sum w (A x - b)^2 + lambda TV(x) and any dual r of the rays and q of the differences, with z = A^T r
 /// and c = z - div q,
@@ -32,24 +22,24 @@ struct CertificateParameters {
 /// back.)
 class Certificate {
  public:
-  using Array = expressions::Array;
-  /// The solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w: projections;
-  /// p is the certificate's to write, w is empty without weights.
+  /// Arrays of the solver. z, u, ubar: volumes; the last two are the certificate's to write. p, r: projections; p is
+  /// the certificate's to write.
   struct Arrays {
-    Array x, z, u, ubar, p, r, b, w;
+    Array z, u, ubar, p, r;
   };
-  /// Adds its scalars to the program that is recorded: "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P),
-  /// "dual" (the best lower bound on P* over the bounds up to "maximum", of this look and those before it with that
-  /// maximum), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the
-  /// last look.
-  Certificate(expressions::Recording& on, const expressions::LinearOperator& A, TvTerm& penalty,
-              const CertificateParameters& parameters, Arrays arrays);
+  /// Adds its scalars to the solver's program: "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual"
+  /// (the best lower bound on P* over the bounds up to "maximum", of this look and those before it with that maximum),
+  /// "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look.
+  /// may_diverge: an objective that is no number leaves the gap as it is; else it throws InputError.
+  Certificate(Solver& solver, TvTerm& penalty, Arrays arrays, bool may_diverge = false);
 
   /// Belongs before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
   /// iterations as those of a look. Writes over u and ubar.
   void start_dual();
   /// States a look. Afterwards u holds no more than it. projected: p is A x already.
   void look(bool projected = false);
+  /// P(x) of the look that was stated last, infinite where it or the gap is no number.
+  const Scalar& objective() const { return objective_; }
   /// Ends a program: a last look, unless one was just taken, as `look` states it; then `more`; the gap map; and
   /// before that where the gap is small enough.
   void end(const std::function<void()>& look, const std::function<void()>& more = {});
@@ -57,14 +47,14 @@ class Certificate {
  private:
   void find_maximum();
   void sum_data();
-  void sum_volume() const;
+  void sum_volume();
 
-  expressions::Recording& on_;
-  const expressions::LinearOperator& A_;
+  Solver& s_;
   TvTerm& penalty_;
-  CertificateParameters parameters_;
   Arrays arrays_;
-  expressions::Variable data_, mismatch_, maximum_;
+  bool may_diverge_;
+  Variable data_, mismatch_, maximum_, variation_, primal_, dual_, dual_maximum_, gap_, relative_gap_, certified_;
+  Scalar objective_;
 };
 
 }  // namespace halocline

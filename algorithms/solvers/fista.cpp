@@ -11,137 +11,87 @@
 #include <optional>
 
 #include "algorithms/solvers/best_iterate.hpp"
+#include "algorithms/solvers/momentum.hpp"
 #include "algorithms/solvers/penalised.hpp"
 
 namespace halocline {
 namespace {
 
-std::shared_ptr<const PassOrder> reversed_order(const ReconstructionProblem& problem) {
-  return std::make_shared<const PassOrder>(problem.subsets, problem.parameters.passes,
-                                           [&](int) { return problem.subsets.bit_reversed(); });
-}
-
-class Fista : public Penalised {
- public:
-  /// prox_steps: iterations of S-PDU a gradient step. every: passes between two looks.
-  Fista(const ReconstructionProblem& problem, int prox_steps, int every)
-      : Penalised(problem.subsets.count() > 1 ? "os-fista" : "fista", problem, reversed_order(problem)),
-        prox_steps_(prox_steps),
-        every_(every) {
-    if (may_diverge()) best_.emplace(*this);
-  }
-
-  Program made() {
-    first([this] { begin(); });
-    each([this] { iterate(); });
-    certificate_.end([this] { look(); },
-                     [this] {
-                       if (best_) when(BestIterate::goes_back, [this] { look(); });  // at the best image
-                     });
-    return finish();
-  }
-
- private:
-  bool may_diverge() const { return subsets_.count() > 1; }
-
-  CertificateParameters judged() const {
-    CertificateParameters result = certificate_parameters();
-    if (may_diverge()) result.judge = BestIterate::judge;
-    return result;
-  }
-
-  void begin() {
-    if (best_) best_->at_zero(square(b) / 2);
-    find_steps(1.0 / subsets_.count(), f_);
-    begin_image();
-    if (given.near_minimum) {
-      p_ = A * x;
-      p_ = misfit(p_);
-      f_ = adjoint(A) * p_;
-      certificate_.start_dual();
+// prox_steps: iterations of S-PDU a gradient step. every: passes between two looks.
+Program accelerated(const ReconstructionProblem& problem, int prox_steps, int every) {
+  const bool may_diverge = problem.subsets.count() > 1;
+  Penalised s(may_diverge ? "os-fista" : "fista", problem);
+  Array u = s.volume("u", Lifetime::state, true), y = s.volume("y", Lifetime::state);  // u: x+
+  Array f = s.volume("f", Lifetime::iteration), u_bar = s.volume("ubar", Lifetime::iteration),
+        r = s.projections("r", Lifetime::iteration);
+  Momentum momentum(s);
+  Certificate certificate(s, s.penalty, {f, u, u_bar, s.p, r}, may_diverge);
+  std::optional<BestIterate> best;
+  if (may_diverge) best.emplace(s);
+  const auto look = [&] {  // with r = W (A x - b); f is made again by the next iteration
+    s.p = s.A * s.x;
+    r = s.misfit(s.p);
+    f = adjoint(s.A) * r;
+    certificate.look(true);
+    if (best) best->look(certificate.objective(), s.x);
+    u = s.x;
+  };
+  s.first([&] {
+    if (best) best->at_zero(s.square(s.b) / 2);
+    s.find_steps(1.0 / s.subsets, f);
+    s.begin_image();
+    if (s.given.near_minimum) {
+      s.p = s.A * s.x;
+      s.p = s.misfit(s.p);
+      f = adjoint(s.A) * s.p;
+      certificate.start_dual();
     }
-    y_ = x;
-    u_ = x;
-  }
-
-  void iterate() {
-    over_subset([this] {
-      p_ = fast_A * y_;
-      p_ = misfit(p_, subsets_.count());
-      f_ = adjoint(A) * p_;
+    y = s.x;
+    u = s.x;
+  });
+  s.each([&] {
+    s.over_subset([&] {
+      s.p = s.fast_A * y;
+      s.p = s.misfit(s.p, s.subsets);
+      f = adjoint(s.A) * s.p;
     });
-    f_ = fma(-tau_, f_, y_);
-    for (int n = 0; n < prox_steps_; ++n) penalty_.prox(f_, tau_, u_);
-    const Scalar along = dot(y_ - u_, (u_ - x) / tau_), restart = best_ ? best_->diverged() : along;
-    const Scalar grown = (1 + sqrt(1 + 4 * t_ * t_)) / 2, beta = where(restart, 0, (t_ - 1) / grown);
-    y_ = fma(beta, u_ - x, u_);
-    x = u_;
-    t_ = where(restart, 1, grown);
-    // one after the first pass, too, of a method that may diverge
-    const auto looks = [order = order_, every = every_, first = may_diverge()](const Scalars& known) {
-      return order->ends_every(every, known) || (first && order->pass(known) == 0 && order->ends_every(1, known));
-    };
-    when(looks, [this] { look(); });
-    if (best_)
-      when([looks](const Scalars& known) { return looks(known) && BestIterate::goes_back(known); },
-           [this] { go_back(); });
-  }
-
-  // Takes the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes again, and over u.
-  void look() {
-    p_ = A * x;
-    r_ = misfit(p_);
-    f_ = adjoint(A) * r_;
-    certificate_.look(true);
-    if (best_) best_->keep(x);
-    u_ = x;
-  }
-
-  // Goes to the best image with a dual of 0, where the look has found so.
-  void go_back() {
-    best_->restore(x);
-    penalty_.start();
-    u_ = x;
-    y_ = x;
-  }
-
-  const int prox_steps_, every_;
-  Array u_ = volume("u", Lifetime::state, true), y_ = volume("y", Lifetime::state);  // u: x+
-  Array f_ = volume("f", Lifetime::iteration), u_bar_ = volume("ubar", Lifetime::iteration),
-        r_ = projections("r", Lifetime::iteration);
-  Variable t_ = number("t", 1);
-  Certificate certificate_{*this, A, penalty_, judged(), {x, f_, u_, u_bar_, p_, r_, b, w}};
-  std::optional<BestIterate> best_;
-};
+    f = fma(-s.tau, f, y);
+    for (int n = 0; n < prox_steps; ++n) s.penalty.prox(f, s.tau, u);
+    const Scalar along = dot(y - u, (u - s.x) / s.tau);
+    momentum.step(s.x, y, u, best ? best->diverged() : along);
+    s.when(s.ends_every(every, may_diverge), [&] {
+      look();
+      if (best)
+        s.when(BestIterate::goes_back, [&] {  // with a dual of 0
+          best->restore(s.x);
+          s.penalty.start();
+          u = s.x;
+          y = s.x;
+        });
+    });
+  });
+  certificate.end(look, [&] {
+    if (best) s.when(BestIterate::goes_back, look);  // at the best image
+  });
+  return s.finish();
+}
 
 }  // namespace
 
-constinit const SolverMethod fista_method{
-    .name = "fista",
-    .about = "the same objective by accelerated gradient steps",
-    .passes = 100,
-    .weights = true,
-    .start = true,
-    .bounds = true,
-    .penalty = true,
-    .fast = true,
-    .adjoint = true,
-    .gathered = "momentum",
-    .program = [](const ReconstructionProblem& problem) { return Fista(problem, 8, 10).made(); }};
+constinit const SolverMethod fista_method =
+    penalised_method({.name = "fista",
+                      .about = "the same objective by accelerated gradient steps",
+                      .passes = 100,
+                      .gathered = "momentum",
+                      .program = [](const ReconstructionProblem& problem) { return accelerated(problem, 8, 10); }});
 
-constinit const SolverMethod os_fista_method{
-    .name = "os-fista",
-    .about = "the same by ordered subsets: fast at first, ends near the minimum",
-    .passes = 20,
-    .weights = true,
-    .start = true,
-    .bounds = true,
-    .penalty = true,
-    .fast = true,
-    .subsets = true,
-    .default_subsets = SolverMethod::few_subsets,
-    .adjoint = true,
-    .gathered = "momentum",
-    .program = [](const ReconstructionProblem& problem) { return Fista(problem, 4, 5).made(); }};
+constinit const SolverMethod os_fista_method =
+    penalised_method({.name = "os-fista",
+                      .about = "the same by ordered subsets: fast at first, ends near the minimum",
+                      .passes = 20,
+                      .subsets = true,
+                      .default_subsets = SolverMethod::few_subsets,
+                      .gathered = "momentum",
+                      .program = [](const ReconstructionProblem& problem) { return accelerated(problem, 4, 5); }});
 
 }  // namespace halocline

@@ -3,7 +3,7 @@
 //   t+ = (1 + sqrt(1 + 4 t^2)) / 2
 // (Erdogan & Fessler 1999; Nesterov 1983; Beck & Teboulle 2009), and t = 1, y = x+ where <d (y - x+), x+ - x> > 0
 // (O'Donoghue & Candes 2015, gradient scheme). "gradient" is that of y, at the end that of x.
-#include "algorithms/solvers/solver.hpp"
+#include "algorithms/solvers/momentum.hpp"
 
 namespace halocline {
 namespace {
@@ -14,7 +14,7 @@ Program nesterov(const ReconstructionProblem& problem) {
   Array u = s.volume("u", Lifetime::state), inverse_d = s.volume("1/d", Lifetime::state),
         y = s.volume("y", Lifetime::state);
   Array q = s.projections("q", Lifetime::state);  // b - A x, of which b - A y follows
-  Variable t = s.number("t", 1);
+  Momentum momentum(s);
   s.first([&] {
     u = 1;
     Array r = s.A * u;
@@ -35,10 +35,7 @@ Program nesterov(const ReconstructionProblem& problem) {
     u = y + inverse_d * u;
     if (s.parameters.regulariser.boxed()) u = within(s.bounds, u);
     const Scalar turn = dot(y - u, where(inverse_d, (u - s.x) / inverse_d, 0));
-    const Scalar grown = (1 + sqrt(1 + 4 * t * t)) / 2, beta = where(turn, 0, (t - 1) / grown);
-    y = fma(beta, u - s.x, u);
-    s.x = u;
-    t = where(turn, 1, grown);
+    const Scalar beta = momentum.step(s.x, y, u, turn);
     Array r = s.A * s.x;
     r = s.b - r;
     equations.residual = sqrt(s.square(r));

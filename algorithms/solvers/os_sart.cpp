@@ -8,8 +8,8 @@ namespace halocline {
 OsSart::OsSart(const char* name, const ReconstructionProblem& problem, double relaxation_factor)
     : SubsetSolver(name, problem),
       inverse_R_(projections("1/R", Lifetime::state)),
-      omega_(number([order = order, factor = relaxation_factor, omega = parameters.relaxation](const Scalars& known) {
-        return omega * std::pow(factor, order->pass(known));
+      omega_(by_pass([omega = parameters.relaxation, relaxation_factor](int pass) {
+        return omega * std::pow(relaxation_factor, pass);
       })) {}
 
 void OsSart::begin() {

@@ -3,17 +3,16 @@
 #pragma once
 
 #include "algorithms/solvers/certificate.hpp"
-#include "algorithms/solvers/pass_order.hpp"
-#include "algorithms/solvers/solver.hpp"
+#include "algorithms/solvers/ordered_solver.hpp"
 
 namespace halocline {
 
-class Penalised : public Solver {
- protected:
-  /// order: of the subsets, one an iteration.
-  Penalised(const char* name, const ReconstructionProblem& problem, std::shared_ptr<const PassOrder> order);
+class Penalised : public OrderedSolver {
+ public:
+  /// order_of: as OrderedSolver has it.
+  Penalised(const char* name, const ReconstructionProblem& problem,
+            const std::function<std::vector<int>(int pass)>& order_of = {});
 
-  CertificateParameters certificate_parameters() const;
   /// tau = scale / max(d, d_0), d the largest A_s^T W A_s 1 of all subsets, d_0 a hundredth of its mean: what rays
   /// hardly see must not move at will. Writes over p and f.
   void find_steps(double scale, Array& f);
@@ -21,12 +20,18 @@ class Penalised : public Solver {
   void begin_image();
   /// The residual s W (p - b).
   Array misfit(const Array& p, double s = 1) const;
-  void over_subset(const Body& body);
 
-  const ViewSubsets& subsets_;
-  const std::shared_ptr<const PassOrder> order_;
-  TvTerm penalty_;
-  Array tau_, p_;
+  TvTerm penalty;
+  Array tau, p;
+
+ private:
+  const ViewSubsets& sorted_;
 };
+
+/// The method, with what all of these solvers take and need.
+constexpr SolverMethod penalised_method(SolverMethod own) {
+  own.weights = own.start = own.bounds = own.penalty = own.fast = own.adjoint = true;
+  return own;
+}
 
 }  // namespace halocline

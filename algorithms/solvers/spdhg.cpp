@@ -16,76 +16,46 @@ double eta_of(int pass) {
   return std::max(0.05, 3.0 / (pass + 4));
 }
 
-std::shared_ptr<const PassOrder> drawn_order(const ReconstructionProblem& problem) {
-  return std::make_shared<const PassOrder>(problem.subsets, problem.parameters.passes, [&](int pass) {
+Program spdhg(const ReconstructionProblem& problem) {
+  Penalised s("spdhg", problem, [&](int pass) {
     return problem.subsets.permutation(problem.parameters.seed, static_cast<std::uint64_t>(pass));
   });
-}
-
-// 1 where f holds the last subset's change of z; a look has added it and written over it, and z computed again has it.
-double carry(const PassOrder& order, const Scalars& known) {
-  const int pass = order.pass(known);
-  return order.begins_pass(known) && (pass % passes_to_look == 0 || pass % refreshed == 0) ? 0 : 1;
-}
-
-class Spdhg : public Penalised {
- public:
-  explicit Spdhg(const ReconstructionProblem& problem) : Penalised("spdhg", problem, drawn_order(problem)) {}
-
-  Program made() {
-    first([this] { begin(); });
-    each([this] { iterate(); });
-    certificate_.end([this] { look(); });
-    return finish();
-  }
-
- private:
-  void begin() {
-    find_steps(safety / (eta_of(0) * subsets_.count()), f_);
-    begin_image();
-    r_ = A * x;
-    r_ = misfit(r_);
-    if (!given.near_minimum) return;
-    z_ = adjoint(A) * r_;
-    certificate_.start_dual();
-  }
-
-  void iterate() {
-    const auto order = order_;
-    const Scalar slower = number([order](const Scalars& known) {
-      const int pass = order->pass(known);
-      return pass > 0 ? eta_of(pass - 1) / eta_of(pass) : 1.0;
-    });
-    const Scalar factor = number([order](const Scalars& known) {
-      const double eta = eta_of(order->pass(known));
-      return eta / (1 + eta);
-    });
-    when([order](const Scalars& known) { return order->begins_pass(known); }, [&] { tau_ = slower * tau_; });
-    when([order](const Scalars& known) { return order->begins_pass(known) && order->pass(known) % refreshed == 0; },
-         [&] { z_ = adjoint(A) * r_; });
-    penalty_.prox_from(
-        z_, f_, tau_, x, u_bar_, [order](const Scalars& known) { return carry(*order, known); },
-        [order, count = subsets_.count()](const Scalars& known) { return carry(*order, known) * count; });
-    over_subset([&] {
-      p_ = fast_A * x;
-      p_ = w.empty() ? Array(factor * (p_ - b - r_)) : Array(factor * fma(w, p_ - b, -r_));
-      r_ += p_;
-      f_ = adjoint(A) * p_;
-    });
-    when([order](const Scalars& known) { return order->ends_every(passes_to_look, known); }, [&] { look(); });
-  }
-
-  // z gets what is in f, which a look writes over.
-  void look() {
-    z_ += f_;
-    certificate_.look();
-  }
-
   // z is A^T r, but for what is in f, A_s^T of the last change of r
-  Array z_ = volume("z", Lifetime::state, true), f_ = volume("f", Lifetime::state, true);
-  Array u_bar_ = volume("ubar", Lifetime::iteration), r_ = projections("r", Lifetime::state);
-  Certificate certificate_{*this, A, penalty_, certificate_parameters(), {x, z_, f_, u_bar_, p_, r_, b, w}};
-};
+  Array z = s.volume("z", Lifetime::state, true), f = s.volume("f", Lifetime::state, true);
+  Array u_bar = s.volume("ubar", Lifetime::iteration), r = s.projections("r", Lifetime::state);
+  Certificate certificate(s, s.penalty, {z, f, u_bar, s.p, r});
+  const auto look = [&] {  // writes over f
+    z += f;
+    certificate.look();
+  };
+  const Scalar slower = s.by_pass([](int pass) { return pass > 0 ? eta_of(pass - 1) / eta_of(pass) : 1.0; });
+  const Scalar factor = s.by_pass([](int pass) { return eta_of(pass) / (1 + eta_of(pass)); });
+  static_assert(refreshed % passes_to_look == 0);
+  const Scalar carry = 1 - s.one_where(s.begins_every(passes_to_look));  // 0 where z has what is in f
+  s.first([&] {
+    s.find_steps(safety / (eta_of(0) * s.subsets), f);
+    s.begin_image();
+    r = s.A * s.x;
+    r = s.misfit(r);
+    if (!s.given.near_minimum) return;
+    z = adjoint(s.A) * r;
+    certificate.start_dual();
+  });
+  s.each([&] {
+    s.when(s.begins_every(1), [&] { s.tau = slower * s.tau; });
+    s.when(s.begins_every(refreshed), [&] { z = adjoint(s.A) * r; });
+    s.penalty.prox_from(z, f, s.tau, s.x, u_bar, carry, s.subsets * carry);
+    s.over_subset([&] {
+      s.p = s.fast_A * s.x;
+      s.p = s.w.empty() ? Array(factor * (s.p - s.b - r)) : Array(factor * fma(s.w, s.p - s.b, -r));
+      r += s.p;
+      f = adjoint(s.A) * s.p;
+    });
+    s.when(s.ends_every(passes_to_look), look);
+  });
+  certificate.end(look);
+  return s.finish();
+}
 
 // Takes half the views up to 30, beyond that a sixteenth up to 60, which keeps the work on the image below a quarter of
 // the projections'.
@@ -95,20 +65,14 @@ int spdhg_subsets(int views) {
 
 }  // namespace
 
-constinit const SolverMethod spdhg_method{
-    .name = "spdhg",
-    .about = "weighted least squares with total variation and bounds, to the minimum with a certificate",
-    .passes = 100,
-    .weights = true,
-    .start = true,
-    .bounds = true,
-    .penalty = true,
-    .seed = true,
-    .fast = true,
-    .subsets = true,
-    .default_subsets = spdhg_subsets,
-    .adjoint = true,
-    .gathered = "duals",
-    .program = [](const ReconstructionProblem& problem) { return Spdhg(problem).made(); }};
+constinit const SolverMethod spdhg_method = penalised_method(
+    {.name = "spdhg",
+     .about = "weighted least squares with total variation and bounds, to the minimum with a certificate",
+     .passes = 100,
+     .seed = true,
+     .subsets = true,
+     .default_subsets = spdhg_subsets,
+     .gathered = "duals",
+     .program = spdhg});
 
 }  // namespace halocline

@@ -33,102 +33,90 @@ MethodParameters method_parameters(const Grid& volume, const TvParameters& param
 
 }  // namespace
 
-class TvTerm::Iteration : public PduVariant {
+// The steps' kernels, of arrays with the names that step_of() gives them.
+class TvTerm::Kernels : public PduVariant {
  public:
-  explicit Iteration(const MethodParameters& parameters)
-      : PduVariant(parameters, true), sums_of_certificate_(parameters.size, 4) {}
+  explicit Kernels(const MethodParameters& parameters)
+      : PduVariant(parameters, true), lambda_(number(parameters.lambda)), sums_(parameters.size, 4) {}
+
+  // Slices above its own that primal() and dual() from ubar read: the projection P reads one more of the reference.
+  int slices_above() const { return parameters_.regulariser.guided ? 2 : 1; }
 
   // One dual and one primal step from the minimum for the q of the moment.
-  void step(Slab& slab) const {
+  void prox(Slab& slab) const {
     const Range core = slab.interior();
     dual(slab, whole_steps, core.grown(1, 0, slab.nz()));
     primal(slab, whole_steps, core);
   }
 
-  // `u` here is where the extrapolated x goes, from which q is made.
-  void step_from(Slab& slab, const std::string& z, const std::string& pending, const std::string& x, double carry,
-                 double more) const {
-    const Range core = slab.interior(), with_next = core.grown(0, 1, slab.nz());
-    Arguments arguments{inout(z), in(pending)};
-    push_duals(arguments);
-    arguments.insert(arguments.end(), {inout(x), out("u"), in("w")});
-    push_descent(arguments, slab, with_next,
-                 {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
-    slab.launch({tv_file, "tv_term_prox", unweighted_options()}, with_next, arguments);
+  void prox_from(Slab& slab, double carry, double more) const {
+    const Range core = slab.interior();
+    descend(slab, "tv_term_prox", {inout("z"), in("pending")}, {inout("x"), out("u"), in("w")},
+            {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
     dual(slab, whole_steps, core);
   }
 
-  void descend(Slab& slab, Range slices, const std::string& z, const std::string& u, const std::string& ubar,
-               double tau, double maximum) const {
-    Arguments arguments{in(z)};
-    push_duals(arguments);
-    arguments.insert(arguments.end(), {inout(u), out(ubar)});
-    push_descent(arguments, slab, slices, {number(tau), 0, 0, 0, number(maximum)});
-    slab.launch({tv_file, "tv_term_descend", unweighted_options()}, slices, arguments);
+  void ascent(Slab& slab, double maximum) const {
+    const double width = maximum - parameters_.regulariser.minimum;
+    if (width <= 0) return;  // one image alone is within the bounds
+    const double tau =
+        polish_step * width * coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;
+    descend(slab, "tv_term_descend", {in("z")}, {inout("u"), out("ubar")}, {number(tau), 0, 0, 0, number(maximum)});
+    ascend(slab, norm2_ > 0 ? 1 / (tau * norm2_) : 0);
   }
 
-  void ascend(Slab& slab, Range slices, const std::string& ubar, double step) const {
-    Arguments arguments{in(ubar)};
-    push_reference(arguments);
-    for (const char* q : duals) arguments.emplace_back(inout(q));
-    push_position(arguments, slab, slices);
-    if (parameters_.regulariser.variation == Variation::huber)
-      arguments.emplace_back(number(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
-    arguments.insert(arguments.end(), {number(step), number(parameters_.lambda)});
-    slab.launch({"pdu_variant.cl", "pdu_variant_dual", unweighted_options()}, slices, arguments);
+  void gap_terms(Slab& slab) const {
+    sums_.launch(slab, tv_file, "tv_term_certificate", slab.interior(), gap_arguments(slab, "partials"),
+                 unweighted_options());
   }
 
-  void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
-    if (maximum <= parameters_.regulariser.minimum) return;  // one image alone is within the bounds
-    const Range core = slab.interior();
-    const double tau = polish_step * (maximum - parameters_.regulariser.minimum) *
-                       coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;
-    descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, tau, maximum);
-    ascend(slab, core, ubar, norm2_ > 0 ? 1 / (tau * norm2_) : 0);
-  }
-
-  // Slices above its own that descend() and ascend() read: those of the projection P read one more of the reference.
-  int slices_above() const { return parameters_.regulariser.guided ? 2 : 1; }
-
-  void certificate(Slab& slab, const std::string& x, const std::string& z) const {
-    Arguments arguments = states(x, z);
-    arguments.emplace_back(out("partials"));
-    push_rest(arguments, slab);
-    sums_of_certificate_.launch(slab, tv_file, "tv_term_certificate", slab.interior(), arguments, unweighted_options());
-  }
-
-  void gap_map(Slab& slab, const std::string& x, const std::string& z, const std::string& map, double maximum) const {
-    Arguments arguments = states(x, z);
-    arguments.emplace_back(out(map));
-    push_rest(arguments, slab);
-    arguments.emplace_back(static_cast<float>(maximum));
+  void gap_map(Slab& slab, double maximum) const {
+    Arguments arguments = gap_arguments(slab, "map");
+    arguments.emplace_back(number(maximum));
     slab.launch({tv_file, "tv_term_gap_map", unweighted_options()}, slab.interior(), arguments);
   }
 
  private:
   static float number(double value) { return static_cast<float>(value); }
-  Arguments states(const std::string& x, const std::string& z) const {
-    Arguments arguments{in(x), in(z)};
-    push_duals(arguments);
-    return arguments;
-  }
+
   void push_duals(Arguments& arguments) const {
     push_reference(arguments);
     for (const char* q : duals) arguments.emplace_back(in(q));
   }
-  void push_descent(Arguments& arguments, const Slab& slab, Range slices, Descent descent) const {
-    descent.lowest = number(parameters_.regulariser.minimum);
+
+  void descend(Slab& slab, const char* kernel, Arguments arguments, const Arguments& images, Descent descent) const {
+    const Range slices = slab.interior().grown(0, 1, slab.nz());
+    push_duals(arguments);
+    arguments.insert(arguments.end(), images.begin(), images.end());
     push_position(arguments, slab, slices);
+    descent.lowest = number(parameters_.regulariser.minimum);
     arguments.emplace_back(argument_struct(descent));
-  }
-  void push_rest(Arguments& arguments, Slab& slab) const {
-    push_position(arguments, slab, slab.interior());
-    push_huber_delta(arguments);
-    arguments.emplace_back(static_cast<float>(parameters_.regulariser.minimum));
-    arguments.emplace_back(static_cast<float>(parameters_.lambda));
+    slab.launch({tv_file, kernel, unweighted_options()}, slices, arguments);
   }
 
-  SliceSums sums_of_certificate_;
+  void ascend(Slab& slab, double step) const {
+    Arguments arguments{in("ubar")};
+    push_reference(arguments);
+    for (const char* q : duals) arguments.emplace_back(inout(q));
+    push_position(arguments, slab, slab.interior());
+    if (parameters_.regulariser.variation == Variation::huber)
+      arguments.emplace_back(number(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
+    arguments.insert(arguments.end(), {number(step), lambda_});
+    slab.launch({"pdu_variant.cl", "pdu_variant_dual", unweighted_options()}, slab.interior(), arguments);
+  }
+
+  Arguments gap_arguments(Slab& slab, const char* to) const {
+    Arguments arguments{in("x"), in("z")};
+    push_duals(arguments);
+    arguments.emplace_back(out(to));
+    push_position(arguments, slab, slab.interior());
+    push_huber_delta(arguments);
+    arguments.insert(arguments.end(), {number(parameters_.regulariser.minimum), lambda_});
+    return arguments;
+  }
+
+  float lambda_;
+  SliceSums sums_;
 };
 
 namespace {
@@ -142,7 +130,7 @@ TvParameters with_minimum(TvParameters parameters) {
 
 TvTerm::TvTerm(expressions::Recording& on, const TvParameters& parameters)
     : parameters_(with_minimum(parameters)),
-      iteration_(std::make_shared<Iteration>(method_parameters(on.volumes().grid(), parameters_))),
+      kernels_(std::make_shared<Kernels>(method_parameters(on.volumes().grid(), parameters_))),
       on_(on) {
   for (std::size_t n = 0; n < q_.size(); ++n) q_[n] = on.volume(duals[n], Lifetime::state, true);
   for (std::size_t n = 0; n < q_.size(); ++n) polished_[n] = on.volume(polished[n], Lifetime::iteration, true);
@@ -170,75 +158,74 @@ void TvTerm::keep_polished() const {
       if (need.name == q) need.lifetime = Lifetime::state;
 }
 
-Step TvTerm::step_of(const char* name, std::vector<ArrayAccess> arrays, const std::array<Array, 3>& q,
-                     Access access) const {
-  Step step{.name = name, .arrays = std::move(arrays), .halo_low = 1, .halo_high = 1};
-  for (std::size_t n = 0; n < q.size(); ++n) {
-    step.arrays.push_back({name_of(q[n]), access});
-    step.names.emplace(duals[n], name_of(q[n]));
-  }
+// An array of the program, and the name that the kernels know it by.
+struct TvTerm::Role {
+  ArrayAccess known_as;
+  const Array& array;
+};
+
+Step TvTerm::step_of(const char* name, const std::vector<Role>& roles, const Duals& q, Access access,
+                     std::function<void(Slab&, const Scalars&)> work) const {
+  Step step{.name = name, .halo_low = 1, .halo_high = 1};
+  const auto add = [&](const std::string& known_as, const Array& array, Access how) {
+    step.arrays.push_back({name_of(array), how});
+    step.names.emplace(known_as, name_of(array));
+  };
+  for (const Role& role : roles) add(role.known_as.name, role.array, role.known_as.access);
+  for (std::size_t n = 0; n < q.size(); ++n) add(duals[n], q[n], access);
   if (parameters_.regulariser.guided) step.arrays.push_back(in("reference"));
+  step.work = [work = std::move(work)](Slab& slab, const WorkRange&, const Scalars& known) { work(slab, known); };
   return step;
 }
 
 void TvTerm::prox(const Array& f, const Array& tau, const Array& x) const {
-  Step step = step_of("tv_prox", {in(name_of(f)), in(name_of(tau)), inout(name_of(x))}, q_, Access::inout);
-  step.names.insert({{"f", name_of(f)}, {"w", name_of(tau)}, {"u", name_of(x)}});
-  step.work = [iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) { iteration->step(slab); };
-  on_.step(std::move(step));
+  on_.step(step_of("tv_prox", {{in("f"), f}, {in("w"), tau}, {inout("u"), x}}, q_, Access::inout,
+                   [kernels = kernels_](Slab& slab, const Scalars&) { kernels->prox(slab); }));
 }
 
+// "u" here is where the extrapolated x goes, from which q is made.
 void TvTerm::prox_from(const Array& z, const Array& pending, const Array& tau, const Array& x, const Array& ubar,
-                       Value carry, Value more) const {
-  Step step = step_of(
-      "tv_prox", {inout(name_of(z)), in(name_of(pending)), in(name_of(tau)), inout(name_of(x)), out(name_of(ubar))}, q_,
-      Access::inout);
-  step.names.insert({{"w", name_of(tau)}, {"u", name_of(ubar)}});
-  step.halo_high = iteration_->slices_above();
-  step.work = [iteration = iteration_, z = name_of(z), pending = name_of(pending), x = name_of(x), carry, more](
-                  Slab& slab, const WorkRange&, const Scalars& scalars) {
-    iteration->step_from(slab, z, pending, x, carry(scalars), more(scalars));
-  };
+                       const Scalar& carry, const Scalar& more) const {
+  Step step =
+      step_of("tv_prox", {{inout("z"), z}, {in("pending"), pending}, {in("w"), tau}, {inout("x"), x}, {out("u"), ubar}},
+              q_, Access::inout,
+              [kernels = kernels_, carry = function_of(carry), more = function_of(more)](
+                  Slab& slab, const Scalars& known) { kernels->prox_from(slab, carry(known), more(known)); });
+  step.halo_high = kernels_->slices_above();
   on_.step(std::move(step));
 }
 
-void TvTerm::improve_dual(const char* name, const std::array<Array, 3>& q, const Array& z, const Array& u,
-                          const Array& ubar, Value maximum) const {
-  Step step = step_of(name, {in(name_of(z)), inout(name_of(u)), out(name_of(ubar))}, q, Access::inout);
-  step.halo_high = iteration_->slices_above();
-  step.work = [iteration = iteration_, z = name_of(z), u = name_of(u), ubar = name_of(ubar), maximum](
-                  Slab& slab, const WorkRange&, const Scalars& scalars) {
-    iteration->polish(slab, z, u, ubar, maximum(scalars));
-  };
+void TvTerm::ascent(const char* name, const Duals& q, const Array& z, const Array& u, const Array& ubar,
+                    const Scalar& maximum) const {
+  Step step = step_of(name, {{in("z"), z}, {inout("u"), u}, {out("ubar"), ubar}}, q, Access::inout,
+                      [kernels = kernels_, maximum = function_of(maximum)](Slab& slab, const Scalars& known) {
+                        kernels->ascent(slab, maximum(known));
+                      });
+  step.halo_high = kernels_->slices_above();
   on_.step(std::move(step));
 }
 
-void TvTerm::polish(const Array& z, const Array& u, const Array& ubar, Value maximum) const {
-  improve_dual("tv_polish", polished_, z, u, ubar, std::move(maximum));
+void TvTerm::polish(const Array& z, const Array& u, const Array& ubar, const Scalar& maximum) const {
+  ascent("tv_polish", polished_, z, u, ubar, maximum);
 }
 
-void TvTerm::improve(const Array& z, const Array& u, const Array& ubar, Value maximum) const {
-  improve_dual("tv_improve", q_, z, u, ubar, std::move(maximum));
+void TvTerm::improve(const Array& z, const Array& u, const Array& ubar, const Scalar& maximum) const {
+  ascent("tv_improve", q_, z, u, ubar, maximum);
 }
 
-void TvTerm::certificate(const Array& x, const Array& z,
-                         std::function<void(std::span<const double>, Scalars&)> receives) const {
-  Step step = step_of("tv_certificate", {in(name_of(x)), in(name_of(z))}, polished_, Access::in);
-  step.work = [iteration = iteration_, x = name_of(x), z = name_of(z)](Slab& slab, const WorkRange&, const Scalars&) {
-    iteration->certificate(slab, x, z);
-  };
-  step.reduced = std::move(receives);
+TvTerm::GapTerms TvTerm::gap_terms(const Array& x, const Array& z) const {
+  Step step = step_of("tv_certificate", {{in("x"), x}, {in("z"), z}}, polished_, Access::in,
+                      [kernels = kernels_](Slab& slab, const Scalars&) { kernels->gap_terms(slab); });
   step.sums = 4;
-  on_.step(std::move(step));
+  const auto sums = on_.sums(std::move(step));
+  return {sums[0], sums[1], sums[2], sums[3]};
 }
 
-void TvTerm::gap_map(const Array& x, const Array& z, const Array& map, Value maximum) const {
-  Step step = step_of("tv_gap_map", {in(name_of(x)), in(name_of(z)), out(name_of(map))}, polished_, Access::in);
-  step.work = [iteration = iteration_, x = name_of(x), z = name_of(z), map = name_of(map), maximum](
-                  Slab& slab, const WorkRange&, const Scalars& scalars) {
-    iteration->gap_map(slab, x, z, map, maximum(scalars));
-  };
-  on_.step(std::move(step));
+void TvTerm::gap_map(const Array& x, const Array& z, const Array& map, const Scalar& maximum) const {
+  on_.step(step_of("tv_gap_map", {{in("x"), x}, {in("z"), z}, {out("map"), map}}, polished_, Access::in,
+                   [kernels = kernels_, maximum = function_of(maximum)](Slab& slab, const Scalars& known) {
+                     kernels->gap_map(slab, maximum(known));
+                   }));
 }
 
 }  // namespace halocline

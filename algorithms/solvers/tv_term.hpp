@@ -4,8 +4,6 @@
 
 #include <array>
 #include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "algorithms/denoisers/regulariser.hpp"
@@ -24,8 +22,8 @@ struct TvParameters {
 
 class TvTerm {
  public:
-  using Value = std::function<double(const Scalars&)>;
   using Array = expressions::Array;
+  using Scalar = expressions::Scalar;
 
   /// Adds the dual volumes "qx", "qy", "qz" (|q| <= lambda) to the program that is recorded, those of its certificate,
   /// with a guided regulariser the input "reference", and room for halos. Its statements are recorded there.
@@ -44,21 +42,23 @@ class TvTerm {
   /// z gets carry pending; then x = cut(x + tau (div q - z - more pending)), ubar = 2 x - x before, and a dual
   /// iteration of S-PDU from ubar: the step of x and q in primal-dual solvers whose data term has its own dual (Condat
   /// 2013, algorithm 3.1). Without the extrapolation the objective grows again after many steps where lambda is large.
-  void prox_from(const Array& z, const Array& pending, const Array& tau, const Array& x, const Array& ubar, Value carry,
-                 Value more) const;
+  void prox_from(const Array& z, const Array& pending, const Array& tau, const Array& x, const Array& ubar,
+                 const Scalar& carry, const Scalar& more) const;
   /// The certificate's own q becomes q.
   void copy_dual();
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves the certificate's q for the data term's gradient z.
-  void polish(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
+  void polish(const Array& z, const Array& u, const Array& ubar, const Scalar& maximum) const;
   /// Improves the solver's own q.
-  void improve(const Array& z, const Array& u, const Array& ubar, Value maximum) const;
-  /// Receives the sums of cl/tv_term.cl's tv_term_certificate for x, the data term's gradient z and the certificate's
-  /// q.
-  void certificate(const Array& x, const Array& z,
-                   std::function<void(std::span<const double>, Scalars&)> receives) const;
+  void improve(const Array& z, const Array& u, const Array& ubar, const Scalar& maximum) const;
+  /// The sums of cl/tv_term.cl's tv_term_certificate.
+  struct GapTerms {
+    Scalar bound, below, below_x, variation;
+  };
+  /// Those of x, the data term's gradient z and the certificate's q.
+  GapTerms gap_terms(const Array& x, const Array& z) const;
   /// map = the part of each voxel in the gap over values up to `maximum`.
-  void gap_map(const Array& x, const Array& z, const Array& map, Value maximum) const;
+  void gap_map(const Array& x, const Array& z, const Array& map, const Scalar& maximum) const;
   /// The certificate's q lives to the end of the program.
   void keep_polished() const;
   double lambda() const { return parameters_.lambda; }
@@ -66,15 +66,18 @@ class TvTerm {
   double maximum() const { return parameters_.regulariser.maximum; }
 
  private:
-  class Iteration;
-  void improve_dual(const char* name, const std::array<Array, 3>& q, const Array& z, const Array& u, const Array& ubar,
-                    Value maximum) const;
-  Step step_of(const char* name, std::vector<ArrayAccess> arrays, const std::array<Array, 3>& q, Access access) const;
+  class Kernels;
+  using Duals = std::array<Array, 3>;
+  struct Role;
+  Step step_of(const char* name, const std::vector<Role>& roles, const Duals& q, Access access,
+               std::function<void(Slab&, const Scalars&)> work) const;
+  void ascent(const char* name, const Duals& q, const Array& z, const Array& u, const Array& ubar,
+              const Scalar& maximum) const;
 
   TvParameters parameters_;
-  std::shared_ptr<const Iteration> iteration_;
+  std::shared_ptr<const Kernels> kernels_;
   expressions::Recording& on_;
-  std::array<Array, 3> q_, polished_;
+  Duals q_, polished_;
 };
 
 }  // namespace halocline

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "algorithms/support/slice_sums.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
@@ -90,6 +91,37 @@ TEST(Recording, SlabsAndCheckpointsChangeNoBit) {
   };
   expect_same_bits(run, grid.size[2], {{2, 0}, {3, 0}, {6, 0}});
   expect_same_bits_resumed(run, 4);
+}
+
+TEST(Recording, ConditionsWithinConditionsHoldTogether) {
+  const auto every = [](int n) {
+    return [n](const Scalars& known) { return static_cast<int>(known.at(iteration_scalar)) % n == 0; };
+  };
+  Recording on(begun(7), grid, grid);
+  Array x = on.volume("x", Lifetime::output);
+  on.first([&] { x = 0; });
+  on.each([&] { on.when(every(2), [&] { on.when(every(3), [&] { x += 1; }); }); });
+  EXPECT_EQ(run_program(on.finish(), {}, grid, reference::device()).output.voxels.front(), 2) << "iterations 0 and 6";
+}
+
+TEST(Recording, SumsOfCallersStepsAreNumbers) {
+  const Volume f = reference::random_volume(grid, 3);
+  Recording on(begun(1), grid, grid);
+  Array x = on.volume("x", Lifetime::output);
+  const Array given = on.volume("f", Lifetime::input);
+  Variable greatest = on.number("greatest");
+  const SliceSums sums(grid.size, 1);
+  sums.declare_largest(on.program().needs);
+  Step step{.name = "largest", .arrays = {in("f")}, .largest = true};
+  step.work = [sums](Slab& slab, const WorkRange& part, const Scalars&) { sums.largest(slab, "f", part.slices); };
+  on.each([&] {
+    greatest = on.sums(step).front();
+    x = given / greatest;
+  });
+  const RunResult found = run_program(on.finish(), {{"f", &f}}, grid, reference::device());
+  const float expected = *std::max_element(f.voxels.begin(), f.voxels.end());
+  EXPECT_EQ(found.scalars.at("greatest"), expected);
+  EXPECT_EQ(found.output.voxels[3], f.voxels[3] / expected);
 }
 
 std::size_t temporaries(const Program& program) {
