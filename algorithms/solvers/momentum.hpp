@@ -5,8 +5,8 @@
 
 namespace halocline {
 
-/// t+ = (1 + sqrt(1 + 4 t^2)) / 2, beta = (t - 1) / t+; t = 1 and beta = 0 where it restarts (Nesterov 1983; Beck &
-/// Teboulle 2009; O'Donoghue & Candes 2015).
+/// The recursion t+ = (1 + sqrt(1 + 4 t^2)) / 2, beta = (t - 1) / t+; t = 1 and beta = 0 where it restarts (Nesterov
+/// 1983; Beck & Teboulle 2009; O'Donoghue & Candes 2015).
 class Momentum {
  public:
   explicit Momentum(expressions::Recording& on) : t_(on.number("t", 1)) {}

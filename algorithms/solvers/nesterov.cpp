@@ -18,17 +18,14 @@ Program nesterov(const ReconstructionProblem& problem) {
   s.first([&] {
     u = 1;
     Array r = s.A * u;
-    s.weigh(r);
-    inverse_d = adjoint(s.A) * r;
+    inverse_d = s.gradient(r, r);
     inverse_d = reciprocal(inverse_d);
     equations.at_zero(u, s.w);
     s.begin_image();
     q = s.start_residual();
     equations.residual = sqrt(s.square(q));
     y = s.x;
-    r = 1 * q;
-    s.weigh(r);
-    u = adjoint(s.A) * r;
+    u = s.gradient(q, r);
     equations.report(norm(u), true);
   });
   s.each([&] {
@@ -42,14 +39,12 @@ Program nesterov(const ReconstructionProblem& problem) {
     const Array before = 1 * q;
     q = r;
     r = fma(beta, r - before, r);
-    s.weigh(r);
-    u = adjoint(s.A) * r;
+    u = s.gradient(r, r);
     equations.report(norm(u));
   });
   s.last([&] {
-    Array r = 1 * q;
-    s.weigh(r);
-    u = adjoint(s.A) * r;
+    Array r;
+    u = s.gradient(q, r);
     equations.report(norm(u));
   });
   return s.finish();

@@ -21,7 +21,7 @@ class OrderedSolver : public Solver {
 
   const int subsets;
 
-  /// States what goes over the views of the iteration's subset.
+  /// Makes the statements in `body` go over the views of the iteration's subset.
   void over_subset(const Body& body) {
     over([order = order_](const Scalars& known) { return order->views(known); }, body);
   }
@@ -39,7 +39,7 @@ class OrderedSolver : public Solver {
       return order->ends_every(n, known) || (first && order->pass(known) == 0 && order->ends_every(1, known));
     };
   }
-  /// A number that follows from the pass, or is 1 where the condition holds and else 0.
+  /// Numbers: one that follows from the pass, and 1 where the condition holds, else 0.
   Scalar by_pass(std::function<double(int pass)> function) {
     return number([order = order_, function = std::move(function)](const Scalars& known) {
       return function(order->pass(known));

@@ -19,7 +19,7 @@ void Penalised::find_steps(double scale, Array& f) {
   constexpr double least_seen = 1e-2;  // of the mean
   f = 1;
   p = A * f;
-  weigh(p);
+  if (!w.empty()) p *= w;
   tau = 0;
   for (int s = 0; s < subsets; ++s)
     over([views = sorted_.range(s)](const Scalars&) { return views; },

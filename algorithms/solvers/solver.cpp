@@ -43,10 +43,6 @@ Array Solver::gradient(const Array& r, Array& q) const {
   return adjoint(A) * q;
 }
 
-void Solver::weigh(Array& r) const {
-  if (!w.empty()) r *= w;
-}
-
 Scalar Solver::square(const Array& y) const {
   return w.empty() ? dot(y, y) : dot(y, y, w);
 }

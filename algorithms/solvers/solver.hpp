@@ -42,10 +42,8 @@ class Solver : public expressions::Recording {
   void begin_image();
   /// b - A x of this start.
   Array start_residual() const;
-  /// A^T W r. With weights it writes over q.
+  /// A^T W r. With weights it writes over q, which may be r.
   Array gradient(const Array& r, Array& q) const;
-  /// r = W r.
-  void weigh(Array& r) const;
   /// <y, W y>.
   Scalar square(const Array& y) const;
 };
