@@ -24,7 +24,7 @@ namespace ex = halocline::expressions;
 using ex::Op;
 using ex::Scalar;
 
-// What waits for devices: in a thread of its own, so that Ctrl-C ends it.
+// Work that waits for devices: in a thread of its own, so that Ctrl-C ends it.
 template <typename Work>
 void computed(Work&& work) {
   struct Computing : Cancellable {
@@ -42,7 +42,7 @@ void computed(Work&& work) {
   run_interruptible(computing);
 }
 
-// What only records: without the lock of the interpreter, as another thread may be computing.
+// Work that only records: without the lock of the interpreter, as another thread may be computing.
 template <typename Work>
 auto recorded(Work&& work) {
   return guarded([&] {

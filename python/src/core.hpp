@@ -1,4 +1,4 @@
-// What the parts of the extension module share.
+// Declarations that the parts of the extension module share.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -53,7 +53,7 @@ void require_same_process();
 /// Raises what `error` is as Python's exception: a class of halocline.errors for the library's errors.
 [[noreturn]] void raise(const std::exception_ptr& error);
 
-/// What `work` returns; its exceptions as raise() makes them.
+/// Returns what `work` returns; its exceptions as raise() makes them.
 template <typename Work>
 auto guarded(Work&& work) {
   try {

@@ -49,7 +49,7 @@ struct Operand {
 
 /// The formula `op` of operands, of which at least one is an array. Throws InputError for two spaces.
 LazyPointer formula(expressions::Op op, const std::vector<Operand>& operands);
-/// Of an array's neighbours: shifted, or differences that are not yet divided by the spacing.
+/// Values of an array's neighbours: shifted, or differences that are not yet divided by the spacing.
 LazyPointer of_neighbours(const LazyPointer& array, expressions::Op op, int axis, int by);
 /// Records the formulas over arrays of that Context that somebody still holds.
 void record_all(const expressions::Space& space);

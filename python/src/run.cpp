@@ -147,7 +147,7 @@ ForeignArrays foreign_arrays(const nb::object& home) {
           arrays("places"), nb::cast<std::vector<std::string>>(home["results"])};
 }
 
-// What a call wrote, by name: values and grid; None where they went to a place of the caller's.
+// Images that a call wrote, by name: values and grid; None where they went to a place of the caller's.
 nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& wanted, ForeignArrays& foreign,
                     nlohmann::json& report) {
   nb::dict found;
