@@ -83,12 +83,12 @@ Device EmbeddedCommand::adopted(void* context, void* device, std::size_t memory)
 }
 
 // Devices of one run, which others may have afterwards.
-class EmbeddedCommand::Lent {
+class EmbeddedCommand::Borrowed {
  public:
-  Lent(EmbeddedCommand& from, Limited limited) : from_(from), limited_(std::move(limited)) {}
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  ~Lent() { from_.give_back(std::move(limited_)); }
+  Borrowed(EmbeddedCommand& from, Limited limited) : from_(from), limited_(std::move(limited)) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() { from_.give_back(std::move(limited_)); }
   const std::vector<Device>& devices() const { return limited_.devices; }
 
  private:
@@ -140,7 +140,7 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   };
   outlet.progress = run.progress;
   std::optional<Device> home;
-  std::deque<Lent> limited;
+  std::deque<Borrowed> limited;
   outlet.devices = [&](const DeviceSelection& selection) {
     if (home && means(selection, *home)) return std::vector{*home};
     if (selection.device_memory == 0) return devices(selection);

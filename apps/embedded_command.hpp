@@ -71,7 +71,7 @@ class EmbeddedCommand {
     std::string key;
     std::vector<Device> devices;
   };
-  class Lent;
+  class Borrowed;
   Limited take_limited(const DeviceSelection& selection);
   void give_back(Limited limited);
 

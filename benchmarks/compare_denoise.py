@@ -28,7 +28,7 @@ try:
 except ImportError:
     Image = None
 
-from harness import Halocline, energy, markdown, read_mha, tell, two_balls, write_mha
+from harness import Halocline, energy, markdown, read_mha, log, two_balls, write_mha
 
 METHODS = ["pdu", "spdu", "tvgd", "gaussian", "median", "nlm"]
 
@@ -113,7 +113,7 @@ def local_variance(volume, block=8):
 def montage(path, panels, number, window, spacing):
     """A PNG of slice `number` of every (name, volume), four in a row, black and white at the ends of the window."""
     if Image is None:
-        tell(f"{path} left out: No module named 'PIL' (Debian: python3-pil)")
+        log(f"{path} left out: No module named 'PIL' (Debian: python3-pil)")
         return
     low, high = window
     scale, bar, gap, across = 300 / max(panels[0][1].shape[1:]), 26, 6, 4
@@ -219,7 +219,7 @@ def real_table(halocline, name, scene, methods, options):
 
     row("before", "", f, source, "")
     for method in methods:
-        tell(f"{name}: {method}")
+        log(f"{name}: {method}")
         if method != "pdu":
             words, how = run.settle(method, target, weights)
         volume, file, report = run(method, words)
@@ -253,7 +253,7 @@ def quality_table(halocline, folder, noisy, truth, methods, options, first, weig
     for method in methods:
         if method == "spdu" and weights is None:
             continue
-        tell(f"{os.path.basename(folder)}: {method}")
+        log(f"{os.path.basename(folder)}: {method}")
         _, file, report = run(method, ["--weights", weights] if method == "spdu" else [])
         rows.append(quality_row(halocline, method, file, truth, chosen(report), f"{report['seconds']['denoise']:.3g}"))
         halocline("preview", "-i", file, "--montage", "-o", file[:-4] + ".png", "--quiet")
@@ -279,7 +279,7 @@ def blade_table(halocline, methods, options):
     n, at = options.size, lambda name: os.path.join(folder, name)
     grid = ["--size", f"{n},{n},{n}", "--spacing", ",".join([f"{128 / n:g}"] * 3)]
     counts = ["--photons", 3000, "--electronic", 5]
-    tell("blade: scan and FDK")
+    log("blade: scan and FDK")
     halocline("phantom", "--type", "blade", *grid, "--phantom-size", 120, "-o", at("truth.mha"), "--quiet")
     halocline("geometry", "circular", "--sid", 600, "--sdd", 1200, "--projections", 2 * n, "-o", at("geometry.xml"), "--quiet")
     halocline("project", "--phantom", "blade", "--phantom-size", 120, "--geometry", at("geometry.xml"), "--detector", f"{2 * n},{2 * n}",

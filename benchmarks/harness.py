@@ -137,6 +137,6 @@ def markdown(header, rows):
     return "\n".join(lines) + "\n"
 
 
-def tell(text):
+def log(text):
     """Progress, on stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -24,7 +24,7 @@ import zlib
 
 import numpy as np
 
-from harness import Halocline, markdown, read_mha, tell, write_mha
+from harness import Halocline, markdown, read_mha, log, write_mha
 
 DISC_PIXEL, TOOTH_VIEWS = 0.148322, 181
 
@@ -141,7 +141,7 @@ class Part:
         self.rows.append(row)
         if kept:
             self.kept[kept] = self.scan.voxels(name)
-        tell(f"{self.scan.name}, {self.title}: {method} ({setting}): " +
+        log(f"{self.scan.name}, {self.title}: {method} ({setting}): " +
              ", ".join(f"{key} {row[key]:.4g}" for key in ("to_full", "to_clean", "mcc", "left_out") if row.get(key) is not None))
         return row
 
@@ -296,7 +296,7 @@ class Gel:
             still = frames[:, 56:76, 52:76]  # gel between the straws
             self.rows.append({"method": method, "setting": setting, "flicker": float(np.median(second) / 0.6745),
                               "still": float(np.mean(still.std(axis=(1, 2)))), "frames": frames})
-            tell(f"gel, {method}: flicker {self.rows[-1]['flicker']:.3g}, noise {self.rows[-1]['still']:.3g}")
+            log(f"gel, {method}: flicker {self.rows[-1]['flicker']:.3g}, noise {self.rows[-1]['still']:.3g}")
         for row in self.rows:
             frames = row.pop("frames")
             row["contrast"] = float((frames[self.LATER] - frames[self.BEFORE])[change].mean())

@@ -63,7 +63,7 @@ try:
 except ImportError:
     sys.exit("No module named 'numpy': this script needs it (Debian: python3-numpy)")
 
-from harness import Halocline, energy, markdown, read_mha, tell, two_balls, write_mha  # noqa: E402
+from harness import Halocline, energy, markdown, read_mha, log, two_balls, write_mha  # noqa: E402
 
 
 class Ours:
@@ -164,7 +164,7 @@ def iterations_for(method, target, f, minimum, tried):
         if n not in tried:
             seconds, u = method(n)
             tried[n] = (seconds, above(u, f, minimum))
-            tell(f"  {method.name}: {n} iterations, {seconds:.2f} s, energy {tried[n][1]:.2e} above")
+            log(f"  {method.name}: {n} iterations, {seconds:.2f} s, energy {tried[n][1]:.2e} above")
         return tried[n]
 
     low, n = 0, max([10] + [each for each, (_, excess) in tried.items() if excess > target])
@@ -207,7 +207,7 @@ def main():
         f = (clean + OPTIONS.noise * noise).astype(np.float32)
         path = os.path.join(folder, "f.mha")
         write_mha(path, f)
-        tell("certified minimum")
+        log("certified minimum")
         certified, _ = halocline.report("denoise", "-i", path, "--method", "pdu", "--alpha", OPTIONS.alpha, "--gap", 1e-6,
                                         "--iterations", 5000, "-o", os.path.join(folder, "minimum.mha"))
         minimum = certified["results"]["dual"]

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from harness import Halocline, markdown, read_mha, tell, write_mha
+from harness import Halocline, markdown, read_mha, log, write_mha
 from peers_astra import vectors
 from peers_fdk import rtk_geometry
 
@@ -159,7 +159,7 @@ def main():
         try:
             import astra
         except ImportError:
-            tell("no astra-toolbox: the slice is left out")
+            log("no astra-toolbox: the slice is left out")
         else:
             scan = Scan(run, folder, options.size, 1, 720, cone=False)
             solvers = [Ours(scan, "sirt"), Astra(astra, scan, "SIRT"), Ours(scan, "cgls"), Astra(astra, scan, "CGLS")]
@@ -168,7 +168,7 @@ def main():
             import itk
             from itk import RTK as rtk
         except ImportError:
-            tell("no itk-rtk: the cone beam is left out")
+            log("no itk-rtk: the cone beam is left out")
         else:
             n = options.cone_size
             scan = Scan(run, folder, n, n, n, cone=True)

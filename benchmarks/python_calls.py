@@ -19,7 +19,7 @@ import numpy as np
 
 import halocline as hc
 from halocline import arrays
-from harness import Halocline, tell, write_mha
+from harness import Halocline, log, write_mha
 
 warnings.simplefilter("ignore")
 
@@ -130,19 +130,19 @@ def main():
     parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args()
     result = {"milliseconds of a call": calls(options.runs)}
-    tell(str(result))
+    log(str(result))
     with tempfile.TemporaryDirectory() as folder:
         command, python = denoising(Halocline(options.halocline), folder, options.size, options.iterations, options.runs)
     result["denoise"] = {"size": options.size, "command": command, "python": python, "ratio": python / command}
-    tell(str(result["denoise"]))
+    log(str(result["denoise"]))
     try:
         result["s, where arrays lie"] = {"size": options.size, **on_the_device(options.size, options.iterations, options.runs)}
-        tell(str(result["s, where arrays lie"]))
+        log(str(result["s, where arrays lie"]))
     except ImportError:
-        tell("pyopencl is not installed")
+        log("pyopencl is not installed")
     mine, theirs = solver(options.solver_size, options.runs)
     result["cgls, an iteration"] = {"size": options.solver_size, "python": mine, "built-in": theirs, "ratio": mine / theirs}
-    tell(str(result["cgls, an iteration"]))
+    log(str(result["cgls, an iteration"]))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)

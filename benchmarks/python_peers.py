@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import halocline as hc
-from harness import markdown, tell
+from harness import markdown, log
 
 warnings.simplefilter("ignore")
 SID, SDD, PIXEL = 600.0, 1200.0, 400.0
@@ -169,7 +169,7 @@ def main():
             if seconds is not None:
                 name = function.__name__.split("_", 1 if not function.__name__.startswith("os_sart") else 2)[-1].replace("_", "-")
                 rows.append({"job": job, "package": name, "lines": lines_of(function), "seconds": seconds})
-                tell(str(rows[-1]))
+                log(str(rows[-1]))
     print(markdown(["job", "package", "lines", "s"], [[r["job"], r["package"], r["lines"], f"{r['seconds']:.3g}"] for r in rows]))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -4,8 +4,8 @@ penalty are from the truth.
 
 Needs Python 3.9 and numpy. Three problems with counts: T2 and T4 of --data (128^2 pixels in a parallel beam, 60 and 20 views; their
 minimum is known to eight digits), and a cone beam of 40 x 40 x 24 voxels and 60 views that is made here. All four solvers have one
-objective; its minimiser is what spdhg has after --reference passes, and fista's after ten times as many tells how sure that is. RMSD is
-the root mean square distance from it over the attenuation of water. A solver is run anew for every number of passes of a ladder; passes
+objective; its minimiser is what spdhg has after --reference passes, and fista's after ten times as many says how sure that is. RMSD is
+the root mean square distance from it over the attenuation of water. A solver is run again for every number of passes of a ladder; passes
 to a distance are interpolated in between. Seconds are those of the processor on all cores, which other processes disturb least: a line
 through all runs of a solver, less what --dry-run takes.
 
@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-from harness import Halocline, markdown, read_mha, tell
+from harness import Halocline, markdown, read_mha, log
 
 MU = 0.02  # per mm
 GOALS = (1e-2, 3e-3, 1e-3)
@@ -133,7 +133,7 @@ def main():
             minimiser, results, _ = problem.solve("spdhg", options.reference, [], True)
             other = problem.solve("fista", 10 * options.reference, [], True)[0]
             error = problem.distance(minimiser, problem.truth)
-            tell(f"{problem.name}: objective {results['primal']:.9g}, fista's minimiser {problem.distance(other, minimiser):.1e} away, "
+            log(f"{problem.name}: objective {results['primal']:.9g}, fista's minimiser {problem.distance(other, minimiser):.1e} away, "
                  f"{error:.4f} from the truth")
             plain.append({"problem": problem.name, "solver": "minimiser", "error": error, "primal": results["primal"],
                           "agree": problem.distance(other, minimiser)})
@@ -141,16 +141,16 @@ def main():
             ends.append({"problem": problem.name, "passes": results["iterations"], "gap": results["relative_gap"],
                          "above": results["primal"] / plain[-1]["primal"] - 1, "within": results["projections_within"],
                          "distance": problem.distance(voxels, minimiser)})
-            tell(f"{problem.name}: {ends[-1]}")
+            log(f"{problem.name}: {ends[-1]}")
             for method, words, most in SOLVERS:
                 solved.append(row_of(problem, minimiser, method, words, most))
-                tell(f"{problem.name}, {solved[-1]['solver']}: " + ", ".join(passes_text(solved[-1])))
+                log(f"{problem.name}, {solved[-1]['solver']}: " + ", ".join(passes_text(solved[-1])))
             for method, words, passes in PLAIN:
                 errors = {n: problem.distance(problem.solve(method, n, words, False)[0], problem.truth) for n in passes}
                 best = min(errors, key=errors.get)
                 plain.append({"problem": problem.name, "solver": method, "passes": best, "error": errors[best],
                               "last": passes[-1], "error_at_last": errors[passes[-1]]})
-                tell(f"{problem.name}, {method}: {errors[best]:.4f} from the truth after {best} passes")
+                log(f"{problem.name}, {method}: {errors[best]:.4f} from the truth after {best} passes")
     print(markdown(["problem", "solver", *[f"passes to {goal:g} (processor)" for goal in GOALS], "s a pass", "nearest"],
                    [[row["problem"], row["solver"], *passes_text(row), f"{row['seconds_a_pass']:.3f}", f"{row['nearest']:.1e}"]
                     for row in solved]))

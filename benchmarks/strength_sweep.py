@@ -24,7 +24,7 @@ try:
 except ImportError:
     sys.exit("No module named 'numpy': this script needs it (Debian: python3-numpy)")
 
-from harness import Halocline, markdown, read_mha, tell, write_mha
+from harness import Halocline, markdown, read_mha, log, write_mha
 
 STEP = 2 ** 0.125  # of the search
 MOST_STEPS = 24    # to either side: a factor of eight
@@ -119,7 +119,7 @@ def row_of(halocline, folder, size, radius, noise, seeds, words, rule):
         above.append(100 * (error / best - 1))
         apart.append(alpha / best_alpha)
         seen.append(sigma / noise if not case.halves else sigma * size[0] / 4)
-        tell(f"{size} {radius} {text} seed {seed}: {above[-1]:.2f} %, alpha {alpha:.4g}, best {best_alpha:.4g}, "
+        log(f"{size} {radius} {text} seed {seed}: {above[-1]:.2f} %, alpha {alpha:.4g}, best {best_alpha:.4g}, "
              f"noise seen {sigma:.4g}")
     numbers = lambda values, form: ", ".join(format(value, form) for value in values)
     return [" x ".join(map(str, size)), str(radius), text, numbers(above, ".2f"), f"{max(above):.2f}", numbers(apart, ".2f"),

@@ -204,10 +204,10 @@ class HaloclineImageFilter : public ImageToImageFilter<TInputImage, TOutputImage
       std::unique_lock lock(mutex);
       while (!ended) {
         changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return news || ended; });
-        const bool tell = std::exchange(news, false);
+        const bool has_news = std::exchange(news, false);
         const auto done = static_cast<float>(reached);
         lock.unlock();
-        if (tell) this->UpdateProgress(done);
+        if (has_news) this->UpdateProgress(done);
         if (this->GetAbortGenerateData() || ::halocline::interrupt_requested()) cancellation.request();
         lock.lock();
       }

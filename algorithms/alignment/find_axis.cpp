@@ -310,7 +310,7 @@ FdkParameters smooth_filter() {
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
   smooth.upright_rows = false;  // rows may be few and far apart
-  smooth.tell = false;          // each axis that is tried would log the same notes
+  smooth.log_notes = false;     // each axis that is tried would log the same notes
   return smooth;
 }
 

@@ -182,7 +182,7 @@ class Tuner {
 
   std::size_t size() const { return edge(device_.info(), options_); }
 
-  void tell(const std::string& note) const {
+  void report(const std::string& note) const {
     if (progress_) progress_({"tune", std::min(seconds(), options_.seconds), options_.seconds, note});
   }
 
@@ -217,7 +217,7 @@ class Tuner {
   }
 
   void tune_class(const std::string& name) {
-    tell(name);
+    report(name);
     measuring_ = false;
     if (name == "pdu" || name == "spdu") tune_form(name);
     for (const Choice& choice : choices())
@@ -245,7 +245,7 @@ class Tuner {
     for (const Shape& shape : candidates) {
       if (!time_.fits(run_seconds_ + in_turns)) break;  // by what the last one took, its compiling included
       if (shape[0] * shape[1] * shape[2] > device_.info().max_work_group) continue;
-      tell(fmt::format("{}, groups of {}", name, text_of(shape)));
+      report(fmt::format("{}, groups of {}", name, text_of(shape)));
       try {
         const auto now = measure(work, with_all(shape, kernels), 1);
         tried.push_back(shape);
@@ -308,7 +308,7 @@ class Tuner {
     for (const Candidate& other : choice.others)
       if (lack_of(scan_form(other.mode), device_.info()).empty()) tried.push_back(other);
     if (tried.empty()) return;
-    tell(fmt::format("{}, {}", choice.tune_class, choice.name));
+    report(fmt::format("{}, {}", choice.tune_class, choice.name));
     const double half = seconds() + 0.5 * time_.left();  // the rest is for the shapes of groups
     const Scan scan =
         choice.within_slices ? parallel_bench_scan(size(), size(), size(), size()) : bench_scan(size(), size());

@@ -220,7 +220,7 @@ std::vector<GeometryFinding> geometry_findings(const Geometry& geometry, const D
   check_views(geometry, from_top, findings);
   if (known) check_axis(geometry, detector, *seen, findings);
   if (pixels)
-    if (const auto slanted = slant_that_stays(geometry, *pixels)) findings.warn("{}", *slanted);
+    if (const auto slanted = remaining_slant(geometry, *pixels)) findings.warn("{}", *slanted);
   if (known && volume) check_volume(geometry, detector, *seen, *volume, findings);
   return findings.sorted();
 }

@@ -46,13 +46,13 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     check_denoise_parameters(full);
     return plan_form_of_run(used, f.grid(), full, wanted.plan).plan;
   };
-  DenoiseParameters told = parameters;
-  told.on_parameter_chosen = [&](const ParameterChoice& choice) {
-    told.chosen = choice;  // whatever becomes of the devices, it is not made again
+  DenoiseParameters observed = parameters;
+  observed.on_parameter_chosen = [&](const ParameterChoice& choice) {
+    observed.chosen = choice;  // whatever becomes of the devices, it is not made again
     if (parameters.on_parameter_chosen) parameters.on_parameter_chosen(choice);
   };
   return run_on_selection(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    return DenoiseJob(f, weights, told, used, reference).run(output, planned);
+    return DenoiseJob(f, weights, observed, used, reference).run(output, planned);
   });
 }
 

@@ -177,7 +177,7 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
         geometry_name));
-  if (const auto slanted = slant_that_stays(geometry, projections))
+  if (const auto slanted = remaining_slant(geometry, projections))
     notes.push_back(fmt::format("{}: {}", geometry_name, *slanted));
   notes.insert(notes.end(), redundancy.notes.begin(), redundancy.notes.end());
   const Interval across = reach_of(geometry, seen).across;

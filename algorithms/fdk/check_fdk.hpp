@@ -13,7 +13,7 @@ namespace halocline {
 /// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows are
 /// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and
 /// the detector sees some of the volume. Returns notes about the views together: repeated or disordered ones, slanted
-/// rows that cannot be made upright (slant_that_stays()), a short scan, a displaced detector.
+/// rows that cannot be made upright (remaining_slant()), a short scan, a displaced detector.
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                    const std::string& projections_name = "the projections",
                                    const std::string& geometry_name = "the geometry",

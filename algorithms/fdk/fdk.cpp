@@ -109,7 +109,7 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   if (parameters.hardware_interpolation)
     require_textures(true, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
-  if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
+  if (parameters.log_notes && !parameters.variance) {  // which follows the reconstruction
     for (const auto& note : check_fdk_views(geometry, grid)) library_log()->warn("{}", note);
     for (const auto& note : notes) library_log()->warn("{}", note);
   }

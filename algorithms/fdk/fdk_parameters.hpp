@@ -38,7 +38,7 @@ struct FdkParameters {
   std::optional<Noise> variance = std::nullopt;
   /// Warn of what check_fdk() and check_fdk_views() return, but for a variance; false where the caller has, or
   /// reconstructs again and again.
-  bool tell = true;
+  bool log_notes = true;
   /// Filter across the rotation axis where the detector's rows are not (UprightRows); false: along the rows, which is
   /// an approximation for small angles, but does not interpolate between pixels.
   bool upright_rows = true;

@@ -392,9 +392,9 @@ std::vector<std::string> check_windows(const Geometry& geometry, const Grid& pro
       const Grid stack = with_views(projections, window.views.size());
       if (redundancy_of(window, stack, parameters.redundancy, name).kind == Redundancy::Kind::gaps) refuse_gap(name);
     }
-    const auto told = check_fdk(window, with_views(projections, window.views.size()), volume, projections_name, name,
-                                parameters.redundancy);
-    if (each == windows.front()) notes.insert(notes.end(), told.begin(), told.end());
+    const auto found = check_fdk(window, with_views(projections, window.views.size()), volume, projections_name, name,
+                                 parameters.redundancy);
+    if (each == windows.front()) notes.insert(notes.end(), found.begin(), found.end());
   }
   return notes;
 }

@@ -236,7 +236,7 @@ double measured_on_both_sides(const UprightRows& upright, bool right) {
   return least;
 }
 
-std::optional<std::string> slant_that_stays(const Geometry& geometry, const Grid& projections) {
+std::optional<std::string> remaining_slant(const Geometry& geometry, const Grid& projections) {
   double slant = 0;
   for (const View& view : geometry.views) slant = std::max(slant, row_slant(view));
   if (!(slant > 1) || upright_rows(geometry, projections)) return std::nullopt;

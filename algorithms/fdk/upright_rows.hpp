@@ -52,7 +52,7 @@ bool rows_are_slanted(const Geometry& geometry, const Grid& projections);
 
 /// Warning about filtered back-projection if rows stand at more than a degree to the path of the source and cannot be
 /// made upright; nothing otherwise.
-std::optional<std::string> slant_that_stays(const Geometry& geometry, const Grid& projections);
+std::optional<std::string> remaining_slant(const Geometry& geometry, const Grid& projections);
 
 /// A row each of `plane` (upright->detector, or without it the plane that a cylinder touches): the measured rows that
 /// it is interpolated from, in any view.

@@ -15,13 +15,13 @@ std::optional<PartEnds> ends_of_part(const std::vector<std::vector<GroupBox>>& p
   if (std::min(part.right - part.left, part.bottom - part.top) + 1 < least_thickness) return {};
   const auto all = static_cast<std::ptrdiff_t>(parts.size());
   std::ptrdiff_t views = 1;
-  const auto goes_on = [&](const GroupBox& other) {
+  const auto continues = [&](const GroupBox& other) {
     return part.is_near(other, reach) && fewest_of_part * other.pixels >= part.pixels;
   };
   const auto end = [&](std::ptrdiff_t step) -> std::optional<std::size_t> {
     for (auto n = static_cast<std::ptrdiff_t>(view) + step; n >= 0 && n < all && views <= most_views; n += step) {
       const auto& there = parts[static_cast<std::size_t>(n)];
-      if (std::none_of(there.begin(), there.end(), goes_on)) return static_cast<std::size_t>(n);
+      if (std::none_of(there.begin(), there.end(), continues)) return static_cast<std::size_t>(n);
       ++views;
     }
     return {};

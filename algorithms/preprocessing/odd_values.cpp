@@ -75,7 +75,7 @@ struct Comparison {
 
 /// True if a pixel of the view at most `reach` columns and a row away is as far beyond `limit`: a part of the object
 /// that moves.
-bool goes_on_in(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd, std::ptrdiff_t reach) {
+bool continues_in(const ViewOfCounts& view, std::uint32_t pixel, const Oddity& odd, std::ptrdiff_t reach) {
   bool found = false;
   view.around(pixel, reach, [&](std::uint32_t other) {
     const float value = view.of_beam(other);
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> OddValues::among(const std::vector<ViewBeside>& besid
     each.others = each.around.size();
     const auto odd = each.others < fewest ? std::nullopt : each.odd();
     if (odd && std::none_of(beside.begin(), beside.end(), [&](const ViewBeside& other) {
-          return goes_on_in(other.view, n, *odd, other.distance * reach);
+          return continues_in(other.view, n, *odd, other.distance * reach);
         }))
       pixels.push_back(n);
   }

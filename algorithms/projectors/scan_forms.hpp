@@ -20,9 +20,9 @@ struct Scan {
 
 /// A row of the table.
 struct ScanForm {
-  std::string mode;       ///< its name in benches
-  std::string name = {};  ///< its name in checks; "": a reference, or what a device takes where it is not told
-  bool adjoint = true;    ///< back-projection
+  std::string mode;                                   ///< its name in benches
+  std::string name = {};                              ///< its name in checks; "": a reference, or the device's default
+  bool adjoint = true;                                ///< back-projection
   std::optional<Projector> projector = std::nullopt;  ///< a ray-driven one; none: voxel-driven
   enum class For { all, cpus, gpus } devices = For::all;
   bool images = false, hardware = false, half = false;  ///< images, interpolated by the sampler, of half precision

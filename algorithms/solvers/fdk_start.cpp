@@ -11,7 +11,7 @@ FdkStart fdk_start(const VolumeSource& projections, const Geometry& geometry, co
                    const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                    const RunOptions& options) {
   FdkParameters fdk;
-  fdk.tell = false;
+  fdk.log_notes = false;
   fdk.redundancy.allow_incomplete_arc = solver_method(parameters.method).fdk;
   try {
     check_fdk(geometry, projections.grid(), grid, "the projections", "the geometry", fdk.redundancy);

@@ -74,9 +74,9 @@ std::string obstacle(const Variant& variant, const Device& device, bool exactly)
 // Warns once: a search for an axis checks before each reconstruction.
 void warn_once(const std::string& text) {
   static std::mutex mutex;
-  static std::set<std::string> told;
+  static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
-  if (told.insert(text).second) library_log()->warn("{}", text);
+  if (warned.insert(text).second) library_log()->warn("{}", text);
 }
 
 }  // namespace
@@ -123,14 +123,14 @@ Finding compared(const Volume& values, const Volume& expected, double tolerance)
   return {Verdict::wrong, fmt::format("{} of {} values are wrong, e.g. {}", others, count, example)};
 }
 
-Finding check_variant(const Variant& variant, const Device& device, bool afresh) {
+Finding check_variant(const Variant& variant, const Device& device, bool again) {
   if (std::string reason = variant.reason_not(device.info()); !reason.empty()) return {Verdict::not_taken, reason};
   static std::mutex mutex;
   static std::map<std::string, Finding> known;  // for folders that cannot be written, and to read none twice
   const std::lock_guard lock(mutex);
   const std::string key = key_of(variant, device.info());
   const ProgramCache cache;
-  if (!afresh) {
+  if (!again) {
     if (const auto found = known.find(key); found != known.end()) return found->second;
     if (const auto stored = cache.load(key)) return known[key] = finding_of(*stored);
   }

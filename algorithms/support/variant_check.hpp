@@ -44,8 +44,8 @@ Finding compared(const Volume& values, const Volume& expected, double tolerance)
 
 /// Runs the variant's check on a small volume; a kernel that does not compile is wrong. Throws ClError if the device
 /// fails, or takes smaller work-groups only (exceeds_group_limits). The finding is remembered, in the cache folder too,
-/// for this device, driver and these kernels. afresh: not looked up.
-Finding check_variant(const Variant& variant, const Device& device, bool afresh = false);
+/// for this device, driver and these kernels. again: runs it although a result is kept.
+Finding check_variant(const Variant& variant, const Device& device, bool again = false);
 
 /// True if the variant is right, to the last bit where it has to be, on all of the devices that take it. Otherwise a
 /// warning, once in a process, names the device and `instead`, what is done without it. Meant for choices that the user

@@ -259,7 +259,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
     total +=
         static_cast<double>(forms.size() + (static_cast<std::size_t>(own) + (plain ? 1 : 0)) * options.gaps.size());
   }
-  const auto tell = [&](const std::string& note) {
+  const auto report = [&](const std::string& note) {
     check_interrupt();
     if (progress) progress({"bench", done++, total, note});
   };
@@ -269,7 +269,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
     std::vector<FormRate> rates;
     double copy = copy_beside(device, n);
     for (const auto& form : forms) {
-      tell(method + " " + form_name(form));
+      report(method + " " + form_name(form));
       FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
       rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
       // before and after: on a machine with other users neither alone would be what was there for the form
@@ -281,7 +281,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
     }
     result.rates.insert(result.rates.end(), rates.begin(), rates.end());
     const auto time = [&](const BenchForm& form, double gap) {
-      tell(fmt::format("{} {} to a gap of {:g}", method, form_name(form), gap));
+      report(fmt::format("{} {} to a gap of {:g}", method, form_name(form), gap));
       result.times.push_back(measure_time(device, form, inputs, gap, options.seconds));
     };
     for (const double gap : options.gaps) {

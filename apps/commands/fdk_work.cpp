@@ -115,7 +115,7 @@ Geometry take_geometry(Job& job, const FdkCommand& command, FdkWork& work) {
     return scan_grid(job, command.grid, scan, work.chosen.geometry(scan.geometry, 0), work.stack,
                      work.attenuation.redundancy);
   });
-  work.attenuation.tell = false;  // notes on the halves' geometries would repeat those on the whole
+  work.attenuation.log_notes = false;  // notes on the halves' geometries would repeat those on the whole
   return std::move(scan.geometry);
 }
 

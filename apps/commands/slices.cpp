@@ -77,7 +77,7 @@ void add_window_options(Settings& settings, const std::shared_ptr<SlicesCommand>
   settings
       .add("follow", command->follow,
            "Work while the scan goes on: wait for its files, one view each, and write the slices "
-           "anew for each window. Takes --size and --spacing, or --like. See below")
+           "again for each window. Takes --size and --spacing, or --like. See below")
       .group(scan);
   settings
       .add("wait", command->wait,

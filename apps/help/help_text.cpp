@@ -10,9 +10,9 @@ namespace halocline {
 
 std::vector<std::string> remarks(const OptionEntry& option) {
   std::vector<std::string> result;
-  const bool told = option.description.find("Default") != std::string::npos ||
-                    option.description.find("default") != std::string::npos;
-  if (!option.default_value.empty() && !told) result.push_back(fmt::format("Default: {}.", option.default_value));
+  const bool stated = option.description.find("Default") != std::string::npos ||
+                      option.description.find("default") != std::string::npos;
+  if (!option.default_value.empty() && !stated) result.push_back(fmt::format("Default: {}.", option.default_value));
   if (!option.needs.empty()) result.push_back(fmt::format("Needs {}.", fmt::join(option.needs, ", ")));
   if (!option.excludes.empty()) result.push_back(fmt::format("Not with {}.", fmt::join(option.excludes, ", ")));
   if (option.repeats) result.emplace_back("May be given several times.");

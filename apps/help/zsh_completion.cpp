@@ -49,8 +49,8 @@ std::string value_spec(const OptionEntry& option) {
 }
 
 // One word for _arguments for each name, in lines that end so.
-constexpr const char* goes_on = " \\\n";
-std::string option_specs(const OptionEntry& option, const char* end = goes_on) {
+constexpr const char* continued = " \\\n";
+std::string option_specs(const OptionEntry& option, const char* end = continued) {
   if (option.positional) {
     return fmt::format("    {}{}", shell_quoted(fmt::format("{}{}", option.repeats ? "*" : "1", value_spec(option))),
                        end);

@@ -35,7 +35,7 @@ class Inflater {
     char extra = 0;
     if (inflate_into(&extra, 1) != 0)
       throw InputError(
-          fmt::format("'{}': the compressed data hold more than the {} bytes that the header tells; one of the "
+          fmt::format("'{}': the compressed data hold more than the {} bytes that the header states; one of the "
                       "two is wrong",
                       name_, expected_));
     if (!ended_)

@@ -49,7 +49,7 @@ void add_common_options(Settings& settings, CommonOptions& options) {
       .not_empty("a folder")
       .unit("FOLDER")
       .group(devices);
-  const char* output = "What is told";
+  const char* output = "Messages and reports";
   settings.add("dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing").group(output);
   settings
       .add("trace", options.trace,

@@ -40,7 +40,7 @@ std::size_t usable_local_memory(const DeviceInfo& device);
 bool pocl_sub_devices_lack_images(const DeviceInfo& device);
 
 /// PoCL (3.1 seen) frees a sub-device with its last reference although queues still name it: its own threads then read
-/// freed memory, as they let go of a command after telling that it has ended.
+/// freed memory, as they let go of a command after reporting that it has ended.
 bool pocl_frees_sub_devices_in_use(const DeviceInfo& device);
 
 }  // namespace halocline

@@ -32,7 +32,7 @@ struct Capture {
   int users = 0;
   volatile int kept = closed;      // the file in memory
   volatile int terminal = closed;  // the standard error output itself, while it is captured
-  off_t told = 0;                  // bytes of `kept`
+  off_t reported = 0;              // bytes of `kept`
   std::array<struct sigaction, fatal.size()> before{};
 };
 
@@ -52,7 +52,7 @@ void write_all(int descriptor, const char* from, std::size_t bytes) {
 }
 
 // The signal is raised again without last words, a fault by itself, for the handler before.
-extern "C" void tell_what_was_kept(int signal) {
+extern "C" void print_kept(int signal) {
   const auto& c = capture();
   const int kept = c.kept, terminal = c.terminal;
   char piece[4096];
@@ -103,7 +103,7 @@ void begin(Capture& c) {
   std::fflush(stderr);
   c.terminal = terminal;
   struct sigaction action {};
-  action.sa_handler = tell_what_was_kept;
+  action.sa_handler = print_kept;
   action.sa_flags = SA_ONSTACK;
   for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &action, &c.before[n]);
   ::dup2(c.kept, STDERR_FILENO);
@@ -116,13 +116,13 @@ void end(Capture& c) {
   for (std::size_t n = 0; n < fatal.size(); ++n) {
     struct sigaction now {};
     ::sigaction(fatal[n], nullptr, &now);  // handlers that drivers have set remain
-    if (now.sa_handler == tell_what_was_kept) ::sigaction(fatal[n], &c.before[n], nullptr);
+    if (now.sa_handler == print_kept) ::sigaction(fatal[n], &c.before[n], nullptr);
   }
   ::close(terminal);
   ::close(c.kept);
   c.terminal = closed;
   c.kept = closed;
-  c.told = 0;
+  c.reported = 0;
 }
 
 // Logs the text since the last time, if the level is enabled.
@@ -131,10 +131,10 @@ std::string untold(Capture& c) {
   if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !library_log()->should_log(spdlog::level::debug))
     return {};
   constexpr off_t most = off_t{1} << 20;
-  std::string text(static_cast<std::size_t>(std::clamp<off_t>(status.st_size - c.told, 0, most)), '\0');
-  const ssize_t got = ::pread(c.kept, text.data(), text.size(), c.told);
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(status.st_size - c.reported, 0, most)), '\0');
+  const ssize_t got = ::pread(c.kept, text.data(), text.size(), c.reported);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  c.told = status.st_size;
+  c.reported = status.st_size;
   return text;
 }
 

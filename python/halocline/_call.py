@@ -120,7 +120,7 @@ class Call:
     def input(self, name: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
         """An array, an Image or the path of a file. keyword: the name in Python, if another."""
         self.set(name, self._name_of(keyword or name, value, grid))
-        self._results_stay = self._results_stay or (name == "input" and self._stays(value))
+        self._results_stay = self._results_stay or (name == "input" and self._is_resident(value))
 
     def inputs(self, name: str, values: Iterable[Any], grid: Optional[Grid] = None, keyword: str = "") -> None:
         """Several of them."""
@@ -130,9 +130,9 @@ class Call:
         """Volumes with their grids, in the order of time."""
         self.set("input", *(self._name_of(f"frame_{number:04d}", frame, grid) for number, (frame, grid) in enumerate(frames)))
 
-    def _stays(self, value: Any) -> bool:
+    def _is_resident(self, value: Any) -> bool:
         """Whether it is an array of PyOpenCL in the context of this call."""
-        if not _opencl.stays(value):
+        if not _opencl.is_resident(value):
             return False
         self._home = self._home or _opencl.Home(value)
         return self._home.has(value)
@@ -146,7 +146,7 @@ class Call:
             return _core.Named(name)
         if isinstance(value, DeviceImage):
             value, grid = value.array, value.grid
-        if self._stays(value) and self._home is not None:
+        if self._is_resident(value) and self._home is not None:
             where = grid or Grid.like(value)
             _require_shape(keyword, value, where)
             self._home.add(name, value, where)
@@ -188,7 +188,7 @@ class Call:
         if isinstance(out, (str, os.PathLike)):
             return self.set(setting, out)
         if _opencl.is_array(out):
-            if not self._stays(out) or self._home is None:
+            if not self._is_resident(out) or self._home is None:
                 raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
             self._home.place(name, out)
             self._out_shapes[name] = tuple(out.shape)
@@ -251,11 +251,11 @@ class Call:
             raise TypeError(f"progress= is {progress!r}; expected True, or a function of a ProgressState")
         self._require_own_memory()
         bar = _Bar() if progress is True else None
-        tell = bar or (progress if callable(progress) else None)
-        told = None if tell is None else (lambda *state: tell(ProgressState(*state)))
+        show = bar or (progress if callable(progress) else None)
+        on_state = None if show is None else (lambda *state: show(ProgressState(*state)))
         try:
             self.text, report, found = _core.run(self.verb, list(self.settings.items()), self._inputs, self._places, self._geometries,
-                                                 self.outputs, told, log, self._home and self._home.as_dict())
+                                                 self.outputs, on_state, log, self._home and self._home.as_dict())
         finally:
             if bar is not None:
                 bar.close()

@@ -92,6 +92,6 @@ def find() -> None:
         _use(libraries)
 
 
-def tell_of_none() -> None:
+def warn_of_none() -> None:
     warnings.warn("there is no OpenCL device: install the driver of your GPU, or one for processors with "
                   "'pip install halocline[cpu]'", stacklevel=3)

@@ -41,7 +41,7 @@ def shaped(value: Any, shape: Optional[Sequence[int]], keyword: str) -> Any:
     return pyopencl.array.Array(context, tuple(shape), np.float32, data=value)
 
 
-def stays(value: Any) -> bool:
+def is_resident(value: Any) -> bool:
     """Whether an array can be read where it lies; others go through host memory."""
     if not is_array(value) or value.dtype != np.float32 or value.ndim not in (2, 3) or value.size == 0 or not value.flags.c_contiguous:
         return False

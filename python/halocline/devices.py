@@ -27,7 +27,7 @@ def devices() -> List[Device]:
     halocline[cpu]` brings one for processors."""
     found = [Device(index, **each) for index, each in enumerate(_core.devices())]
     if not found:
-        _drivers.tell_of_none()
+        _drivers.warn_of_none()
     return found
 
 

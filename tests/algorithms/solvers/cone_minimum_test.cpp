@@ -31,7 +31,7 @@ MeasuredScan measured() {
   scan.b = reference::volume_of(scan.scene.projections, counts.b);
   scan.w = reference::volume_of(scan.scene.projections, counts.w);
   FdkParameters parameters;
-  parameters.tell = false;
+  parameters.log_notes = false;
   scan.start = fdk(scan.b, scan.scene.geometry, scan.scene.grid, parameters, reference::device()).output;
   return scan;
 }

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // All round, in the form that the iterations take: along measured rows.
 FdkParameters plain_fdk() {
   FdkParameters parameters;
-  parameters.tell = false;
+  parameters.log_notes = false;
   parameters.upright_rows = false;
   parameters.redundancy.allow_incomplete_arc = true;
   return parameters;

@@ -174,7 +174,7 @@ TEST(PreconditionedCgls, NeedsFewPassesFromFdk) {
   const Vector truth = reference::toft_phantom(scene.grid);
   const Volume b = reference::volume_of(scene.projections, reference::line_integrals(scene, truth));
   FdkParameters parameters;
-  parameters.tell = false;
+  parameters.log_notes = false;
   const Volume start = fdk(b, scene.geometry, scene.grid, parameters, reference::device()).output;
   const auto five = judged(5, Preconditioner::ramp, scene, b, &start, truth),
              twenty = judged(20, Preconditioner::ramp, scene, b, &start, truth),
