@@ -39,9 +39,9 @@ void Penalised::begin_image() {
   penalty.start();
 }
 
-Array Penalised::misfit(const Array& p, double s) const {
-  if (w.empty()) return s * (p - b);
-  return s * w * (p - b);
+Array Penalised::misfit(const Array& projections, double s) const {
+  if (w.empty()) return s * (projections - b);
+  return s * w * (projections - b);
 }
 
 }  // namespace halocline

@@ -18,8 +18,8 @@ class Penalised : public OrderedSolver {
   void find_steps(double scale, Array& f);
   /// x: given and cut to the bounds, or a constant within them; q = 0.
   void begin_image();
-  /// The residual s W (p - b).
-  Array misfit(const Array& p, double s = 1) const;
+  /// The residual s W (projections - b).
+  Array misfit(const Array& projections, double s = 1) const;
 
   TvTerm penalty;
   Array tau, p;

@@ -2,14 +2,14 @@
 
 namespace halocline {
 
-StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan)
+StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& on, const Plan& by)
     : loop(*request.program.loop),
       reduction(*request.program.reduction),
       inputs(request.inputs),
       output(request.output),
-      devices(devices),
-      plan(plan),
-      requirements(this->plan.requirements),
+      devices(on),
+      plan(by),
+      requirements(plan.requirements),
       options(request.options),
       stop(options.keep_partial || options.checkpoint_store != nullptr) {
   for (const auto& need : requirements.arrays) {

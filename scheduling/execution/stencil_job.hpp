@@ -18,7 +18,7 @@ namespace halocline {
 
 struct StencilJob {
   /// Keeps all references.
-  StencilJob(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan);
+  StencilJob(const RunRequest& request, const std::vector<Device>& on, const Plan& by);
 
   const VolumeSource& input(const std::string& name) const { return *inputs.at(name).source; }
   std::size_t slice_bytes(const std::string& name) const;
