@@ -115,7 +115,9 @@ void set_all(const std::vector<GivenSetting>& given, Settings& own, Settings& co
       std::vector<std::string> names;
       for (const Settings* settings : {&own, &common})
         for (const Setting& known : settings->all()) names.push_back(known.option());
-      throw InputError(unknown_option_text("--" + each.name, names));
+      std::string option = "--" + each.name;
+      std::replace(option.begin(), option.end(), '_', '-');
+      throw InputError(unknown_option_text(option, names));
     }
     set_value(*setting, each.words);
   }

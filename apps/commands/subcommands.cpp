@@ -72,13 +72,13 @@ NamedCommand make_named_command(const std::string& name) {
     words >> word;
     Command* below = nullptr;
     for (const auto& each : result.command->subcommands) {
-      names.push_back(each->name);
+      names.push_back(result.root->name + " " + each->name);
       if (each->name == word) below = each.get();
     }
     result.command = below;
   }
   if (result.command == nullptr || words >> word)
-    throw InputError(fmt::format("there is no verb '{}'; those are {}", name, fmt::join(names, ", ")));
+    throw InputError(fmt::format("there is no verb '{}'; there are {}", name, fmt::join(names, ", ")));
   return result;
 }
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _check, _core, _opencl
 from ._logging import log
-from .errors import InputError
+from .errors import Error, InputError, without_prefixes
 from .grid import Grid
 from .image import DeviceImage, Image, as_values
 
@@ -31,7 +32,11 @@ class ProgressState:
 
 class _Bar:
     def __init__(self) -> None:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        try:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        except ImportError:
+            raise ImportError("progress=True needs the package tqdm; install it (pip install tqdm), or give a function of a "
+                              "ProgressState") from None
 
         self._make, self._stage = tqdm, ""
         self._bar: Any = None
@@ -49,10 +54,14 @@ class _Bar:
 
 
 def is_array(value: Any) -> bool:
-    if isinstance(value, np.generic):  # a number
+    if isinstance(value, (np.generic, type)):  # a number; a class
         return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value) or (
         isinstance(value, DeviceImage))
+
+
+def _is_image(value: Any) -> bool:
+    return is_array(value) and np.ndim(value) > 1
 
 
 @functools.lru_cache(maxsize=None)
@@ -60,6 +69,12 @@ def rows(verb: str) -> Dict[str, Dict[str, Any]]:
     """The settings of a verb by name."""
     found: Dict[str, Dict[str, Any]] = _core.settings(verb)
     return found
+
+
+def _expected(row: Dict[str, Any]) -> str:
+    """What a setting takes: its words, or the unit that help prints for it."""
+    known: str = row["expected"]
+    return "a file's path" if known == "FILE" else known if known != known.upper() else f"a value ({known})"
 
 
 def _shown(value: Any) -> str:
@@ -107,6 +122,7 @@ class Call:
         self._geometries: Dict[str, Any] = {}
         self._home: Optional[_opencl.Home] = None
         self._results_stay = False
+        self._keywords: Dict[str, str] = {}
         self.outputs: List[str] = []
         self.text = ""
         self.report: Dict[str, Any] = {}
@@ -117,17 +133,24 @@ class Call:
             raise TypeError(f"{name}= was given twice")
         self.settings[name] = [_word(name, value) for value in values]
 
+    def spell(self, setting: str, keyword: str) -> None:
+        """Lets messages name a setting as the parameter of a function."""
+        self._keywords[setting] = keyword
+
     def input(self, name: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
         """An array, an Image or the path of a file. keyword: the name in Python, if another."""
+        self.spell(name, keyword or name)
         self.set(name, self._name_of(keyword or name, value, grid))
         self._results_stay = self._results_stay or (name == "input" and self._is_resident(value))
 
     def inputs(self, name: str, values: Iterable[Any], grid: Optional[Grid] = None, keyword: str = "") -> None:
         """Several of them."""
+        self.spell(name, keyword or name)
         self.set(name, *(self._name_of(keyword or name, each, None if isinstance(each, Image) else grid) for each in values))
 
     def frames(self, frames: Sequence[Tuple[Any, Optional[Grid]]]) -> None:
         """Volumes with their grids, in the order of time."""
+        self.spell("input", "volume")
         self.set("input", *(self._name_of(f"frame_{number:04d}", frame, grid) for number, (frame, grid) in enumerate(frames)))
 
     def _is_resident(self, value: Any) -> bool:
@@ -160,9 +183,9 @@ class Call:
     def method(self, name: Any, example: str) -> None:
         self.set("method", _check.text(name, "method", example))
 
-    def geometry(self, core: _core.GeometryFile) -> None:
+    def geometry(self, core: _core.GeometryFile, setting: str = "geometry") -> None:
         self._geometries["geometry"] = core
-        self.set("geometry", _core.Named("geometry"))
+        self.set(setting, _core.Named("geometry"))
 
     def grid(self, value: Any) -> None:
         """The grid of a reconstruction: a Grid, an Image or None for what the scan sees."""
@@ -185,21 +208,25 @@ class Call:
 
     def output(self, setting: str, name: str, out: Any = None) -> None:
         """A result: an array, or what `out` is: a file's path, or a float32 array that takes the values."""
+        self.spell(setting, name)
+        self.set(setting, self._output(name, out))
+
+    def _output(self, name: str, out: Any) -> Any:
         if isinstance(out, (str, os.PathLike)):
-            return self.set(setting, out)
+            return os.fspath(out)
         if _opencl.is_array(out):
             if not self._is_resident(out) or self._home is None:
-                raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
+                raise TypeError(f"{name}= has to be a C-contiguous pyopencl array of float32, in the context of the input")
             self._home.place(name, out)
             self._out_shapes[name] = tuple(out.shape)
         elif out is not None:
             if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
-                raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
+                raise TypeError(f"{name}= has to be a file's path or a writable, C-contiguous NumPy array of float32")
             self._places[name], self._out_shapes[name] = out, out.shape
         elif self._results_stay and self._home is not None:
             self._home.take_results(name)
         self.outputs.append(name)
-        self.set(setting, _core.Named(name))
+        return _core.Named(name)
 
     def options(self, options: Mapping[str, Any], grid: Optional[Grid] = None) -> None:
         """Settings of the verb as keywords. grid: of arrays without one of their own."""
@@ -209,6 +236,7 @@ class Call:
 
     def _option(self, keyword: str, value: Any, grid: Optional[Grid]) -> None:
         name, row = keyword.rstrip("_"), rows(self.verb).get(keyword.rstrip("_"))
+        several = isinstance(value, (tuple, list))
         if isinstance(value, np.bool_):
             value = bool(value)
         if row is None:  # the verb names those that it has
@@ -218,18 +246,22 @@ class Call:
                 raise InputError(f"--{name.replace('_', '-')} is {_shown(value)}; expected True or False")
             if value:
                 self.set(name, True)
-        elif value is True and row["image_out"]:
-            self.output(name, keyword)
+        elif row["image_out"] and (value is True or _is_image(value)):
+            self.output(name, keyword, None if value is True else value)
+        elif row["image_out"] and several and any(each is True or _is_image(each) for each in value):
+            self.set(name, *(self._output(f"{keyword}_{number}", None if each is True else each) for number, each in enumerate(value)))
         elif value is True:
-            raise InputError(f"--{name.replace('_', '-')} is True; expected {row['expected']}")
+            raise InputError(f"--{name.replace('_', '-')} is True; expected {_expected(row)}")
         elif isinstance(getattr(value, "core", None), _core.GeometryFile):
-            self.geometry(value.core)
+            if name != "geometry" and (name != "input" or row["image"]):
+                raise TypeError(f"{keyword}= is a Geometry; expected {_expected(row)}")
+            self.geometry(value.core, name)
         elif isinstance(value, (str, os.PathLike)):
             self.set(name, value)
-        elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
-            self.input(name, value, None if isinstance(value, Image) else grid, keyword)
-        elif isinstance(value, (tuple, list)) and any(is_array(each) and np.ndim(each) > 1 for each in value):
-            self.inputs(name, value, grid, keyword)
+        elif isinstance(value, Grid) or _is_image(value) or several and any(map(_is_image, value)):
+            if not row["image"]:
+                raise TypeError(f"{keyword}= is {_shown(value)}; expected {_expected(row)}")
+            self.inputs(name, value if several else (value,), grid, keyword)
         else:
             self.set(name, *_flat(keyword, np.asarray(value).tolist() if is_array(value) else value))
 
@@ -239,6 +271,14 @@ class Call:
         shared = any(np.may_share_memory(place, values) for place in self._places.values() for values in read)
         if shared or (self._home is not None and self._home.overlaps()):
             raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
+
+    def _in_own_keywords(self, text: str) -> str:
+        """The text with the parameters of the function where it names their settings."""
+        if text.startswith("there is no option"):
+            return text
+        for setting, keyword in self._keywords.items():
+            text = re.sub(rf"\b{setting}=", keyword + "=", text)
+        return text
 
     @property
     def dry(self) -> bool:
@@ -256,10 +296,13 @@ class Call:
         try:
             self.text, report, found = _core.run(self.verb, list(self.settings.items()), self._inputs, self._places, self._geometries,
                                                  self.outputs, on_state, log, self._home and self._home.as_dict())
+        except Error as error:
+            error.args = (self._in_own_keywords(str(error)),)
+            raise
         finally:
             if bar is not None:
                 bar.close()
-        self.report = json.loads(report) or {}
+        self.text, self.report = without_prefixes(self.text), json.loads(without_prefixes(report)) or {}
         results: Dict[str, Any] = {}
         for name, (values, grid) in found.items():
             placed = Grid.from_tuple(grid)
@@ -269,7 +312,7 @@ class Call:
             if values is None and name in self._out_shapes:  # it lies where out= says
                 shape = self._out_shapes[name]
                 if tuple(n for n in shape if n > 1) != tuple(n for n in placed.shape if n > 1):
-                    raise InputError(f"--out is {shape}; the result is {placed.shape}")
+                    raise InputError(f"--{name.replace('_', '-')} is {shape}; the result is {placed.shape}")
             if values is None and name not in self._places:
                 continue
             if values is None:

@@ -7,6 +7,10 @@ import re
 
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
 _ARRAY = re.compile(r"(?:--[a-z-]+ )?'mem:(\w+)'")
+_SHORT = {"i": "input=", "o": "output=", "g": "geometry="}
+_SHORT_FLAG = re.compile(r"(?<![\w'/-])-([iog])(?![\w-])")
+_NAMED_ARRAY = re.compile(r"the array (?:for )?'(\w+)'")
+_PREFIX = re.compile(r"\bmem:(?=\w)")
 _ARGUMENT = re.compile(r"`([a-z_]+)`")
 _MISSING = re.compile(r"^(\w+=) has no value; expected (.*)$")
 _NO_DEVICE = "there is no OpenCL device"
@@ -16,11 +20,18 @@ def in_keywords(text: str) -> str:
     """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
     text = _ARRAY.sub(lambda match: match[1] + "=", text.replace("mend the file", "mend it"))
     text = _FLAG.sub(lambda match: _keyword(match[1]) + "=", text)
+    text = _SHORT_FLAG.sub(lambda match: _SHORT[match[1]], text)
+    text = _NAMED_ARRAY.sub(r"\1=", text)
     text = _ARGUMENT.sub(r"\1=", text)
     text = _MISSING.sub(r"\1 is True; expected \2", text)
     if _NO_DEVICE in text:
         text += ". 'pip install halocline[cpu]' brings a driver for processors"
-    return text
+    return without_prefixes(text)
+
+
+def without_prefixes(text: str) -> str:
+    """The text with arrays by their names alone, where the command would print a file's path."""
+    return _PREFIX.sub("", text)
 
 
 def _keyword(flag: str) -> str:

@@ -309,10 +309,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
     call.input("input", volume, _volume_grid(volume, geometry, grid), "volume")
     _geometry(call, geometry)
     if isinstance(geometry, Geometry):
-        (columns, rows, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
-        call.set("detector", columns, rows)
-        call.set("pixel", du, dv)
-        call.set("detector_origin", u, v)
+        _detector(call, geometry)
     call.output("output", "out", out)
     call.options(options)
     return _finish(call, given, out, False, progress, single=1)
@@ -365,6 +362,8 @@ def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress
     for setting, keyword, images in (("input", "raw", (raw,)), ("flat", "flats", flats if pair else (flats,)), ("dark", "darks", (darks,))):
         if setting == "input" or images[0] is not None:
             call.inputs(setting, [_rows(each) if fan else each for each in images], None, keyword)
+        else:
+            call.spell(setting, keyword)
     call.output("output", "out")
     call.options(options)
     return _finish(call, raw, None, False, progress, single=1)
@@ -449,25 +448,50 @@ def phantom(name: str, grid: Grid, **options: Any) -> Any:
     """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
     call = Call("phantom")
     call.set("type", _check.text(name, "name", "shepp-logan"))
+    call.spell("type", "name")
     call.grid(Grid.like(grid))
     call.output("output", "out")
     call.options(options)
-    try:
-        return _finish(call, None, None, False, None, True)
-    except InputError as error:
-        raise InputError(str(error).replace("type=", "name=")) from None
+    return _finish(call, None, None, False, None, True)
 
 
 def run(verb: str, *, progress: Progress = None, **settings: Any) -> Info:
     """Any verb of the command by name: ``hc.run("slices", input=projections, geometry=geometry, size=(64, 64, 64),
-    spacing=(1, 1, 1), output="axial.mha")``.
+    spacing=(1, 1, 1), plane="axial", output="axial.mha")``.
 
     settings: as `halocline help VERB` lists them, "geometry find-axis" being a verb, too. Arrays, Images and Geometries stand
-    for files; output=True puts that image into Info.outputs.
+    for files; output=True puts that image into Info.outputs, and several have a value each: output=(True, True, True).
     """
     call = Call(_check.text(verb, "verb", "denoise"))
+    _place(call, settings)
     call.options(settings)
     return Info(call, call.run(progress))
+
+
+def _place(call: Call, settings: Dict[str, Any]) -> None:
+    """Sets what a Geometry and a Grid without origin say of arrays, and takes it out of the settings."""
+    geometry, like = settings.get("geometry"), settings.get("like")
+    values: Any = settings.get("input")
+    if isinstance(like, Grid) and not like.placed:
+        call.grid(settings.pop("like"))
+    if not isinstance(geometry, Geometry):
+        return
+    plain = is_array(values) and not isinstance(values, Image) and np.ndim(values) == 3
+    if call.verb == "project":
+        if "detector" not in settings and geometry.core.detector.size is not None:
+            _detector(call, geometry)
+        if plain:
+            call.input("input", settings.pop("input"), _volume_grid(values, geometry, None))
+    elif plain and "input" in rows(call.verb):
+        known = geometry.core.detector.size is not None
+        call.input("input", settings.pop("input"), (geometry if known else geometry.with_detector(np.shape(values)[1:])).stack())
+
+
+def _detector(call: Call, geometry: Geometry) -> None:
+    (columns, rows_, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
+    call.set("detector", columns, rows_)
+    call.set("pixel", du, dv)
+    call.set("detector_origin", u, v)
 
 
 def _keywords(function: Any, verb: str, *own: str) -> None:
@@ -488,6 +512,8 @@ _keywords(reconstruct, "reconstruct")
 _keywords(denoise, "denoise")
 _keywords(project, "project", "detector")
 _keywords(backproject, "backproject")
+_keywords(noise, "noise")
+_keywords(phantom, "phantom", "type")
 _keywords(counts, "counts", "flat", "dark")
 _keywords(find_axis, "geometry find-axis")
 _keywords(metrics, "metrics", "reference", "json")

@@ -179,12 +179,49 @@ def test_run_takes_any_verb_by_name(volume, projections, geometry, tmp_path):
     assert np.array_equal(info.outputs["output"].array, hc.denoise(volume, **options))
     hc.run("slices", input=hc.Image(projections, geometry.stack()), geometry=geometry, size=(9, 8, 7), spacing=(1, 1, 1), plane="axial", output=tmp_path / "s.mha")
     assert hc.read(tmp_path / "s.mha").shape == (1, 8, 9)
-    with pytest.raises(hc.InputError, match="no verb 'denose'; those are devices, .*denoise"):
+    with pytest.raises(hc.InputError, match="no verb 'denose'; there are devices, .*denoise"):
         hc.run("denose")
-    with pytest.raises(hc.InputError, match="no verb 'geometry'; those are circular"):
+    with pytest.raises(hc.InputError, match="no verb 'geometry'; there are geometry circular"):
         hc.run("geometry")
     with pytest.raises(hc.InputError, match="there is no option aplha=; there is alpha="):
         hc.run("denoise", aplha=3)
+
+
+def test_run_places_arrays_as_the_verbs_do(volume, projections, geometry):
+    grid = hc.Grid((9, 10, 11), 2)
+    expected = hc.fdk(projections, geometry, grid)
+    assert np.array_equal(hc.run("fdk", input=projections, geometry=geometry, like=grid, output=True).outputs["output"].array, expected)
+    seen = np.asarray(hc.project(volume, geometry))
+    assert np.array_equal(hc.run("project", input=volume, geometry=geometry, output=True).outputs["output"].array, seen)
+
+
+def test_outputs_take_arrays(projections, geometry):
+    grid, options = hc.Grid((9, 10, 11), 2), dict(variance_out=True, photons=1e4)
+    _, info = hc.fdk(projections, geometry, grid, return_info=True, **options)
+    place = np.zeros(grid.shape, np.float32)
+    hc.fdk(projections, geometry, grid, **{**options, "variance_out": place})
+    assert np.array_equal(place, info.outputs["variance_out"].array) and place.any()
+    run = hc.run("fdk", input=projections, geometry=geometry, like=grid, output=True, halves_out=(True, True))
+    halves = [run.outputs[f"halves_out_{number}"].array for number in (0, 1)]
+    assert all(map(np.array_equal, halves, hc.fdk_halves(projections, geometry, grid)))
+    with pytest.raises(hc.InputError, match=r"variance_out= is \(1, 2, 3\)|variance_out= has 6 values"):
+        hc.fdk(projections, geometry, grid, **{**options, "variance_out": np.zeros((1, 2, 3), np.float32)})
+
+
+def test_messages_name_keywords(volume, projections, geometry):
+    for call, words in [
+        (lambda: hc.fdk(projections, geometry, short_skan=1), "there is no option short_skan="),
+        (lambda: hc.fdk(projections, geometry, beam_hardning=1), "there is no option beam_hardning=; there is beam_hardening="),
+        (lambda: hc.fdk(projections, geometry, cutoff=volume), "cutoff= is an array of .*; expected"),
+        (lambda: hc.fdk(projections, geometry, cutoff=geometry), "cutoff= is a Geometry; expected"),
+        (lambda: hc.denoise("missing.mha"), "volume= 'missing.mha' does not exist"),
+        (lambda: hc.denoise(volume, out=""), "out= has an empty value"),
+        (lambda: hc.denoise(volume, alpha=300, out=np.zeros((1, 2, 3), np.float32)), "^out= "),
+        (lambda: hc.counts(projections + 2), r"\(flats=\)"),
+    ]:
+        with pytest.raises((hc.InputError, TypeError), match=words):
+            call()
+    assert "mem:" not in hc.run("denoise", input=volume, method="median", output=True).text
 
 
 def test_output_to_a_file(tmp_path, volume):
