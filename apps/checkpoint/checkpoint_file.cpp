@@ -98,7 +98,7 @@ void CheckpointReader::fail(const char* what) const {
 }
 
 void refuse_checkpoint(const std::string& path, const std::string& why) {
-  throw InputError(fmt::format("`checkpoint` '{}' {}; to start over, remove it or give another name", path, why));
+  throw InputError(fmt::format("`checkpoint` '{}' {}; to start again, remove it or give another name", path, why));
 }
 
 std::string checkpoint_text(const nlohmann::json& text) {
@@ -155,7 +155,7 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
   const bool there = fs::exists(path, code);
   if (there && !resume)
     throw InputError(fmt::format(
-        "`checkpoint` '{}' is there already: give `resume` to go on from it; to start over, remove it", path));
+        "`checkpoint` '{}' is there already: give `resume` to go on from it; to start again, remove it", path));
   check_output_path(path + ".tmp");  // which comes before it
   const fs::path folder = fs::path(path).parent_path();
   const auto space = fs::space(folder.empty() ? fs::path(".") : folder, code);

@@ -1,5 +1,5 @@
 // A format of image files: the names that it has, and how it is read and written. A new format is a file with a class
-// like this and a line in image_formats.cpp.
+// derived from this one, its function below, and its place in file_formats() (image_formats.cpp).
 #pragma once
 
 #include <memory>
