@@ -108,6 +108,9 @@ class ItkFormat : public ImageFormat {
   }
   void check_writable(const std::string& path) const override {
     if (names_slice_files(path)) return check_slice_files(path, 1);
+    const std::string extension = extension_of(path);
+    if (is_nifti(path) && !path.ends_with(extension))  // ITK's writer knows no others
+      throw InputError(fmt::format("'{}': write the extension {} in lower case", path, extension));
     check_output_path(path);
   }
   // Compressed ones may take less.

@@ -429,6 +429,10 @@ TEST_F(ImageFile, UnknownNamesAreRefusedWithTheKnownOnes) {
 TEST_F(ImageFile, EarlyCheckOfTheOutput) {
   check_writable(path("a.mha"));
   check_writable(path("a.mhd"));
+#ifdef HALOCLINE_WITH_ITK
+  for (const char* name : {"v.NII", "v.Nii.GZ", "v.nii.GZ"})
+    EXPECT_THAT(error_of([&] { check_writable(path(name)); }), HasSubstr("in lower case"));
+#endif
   EXPECT_TRUE(names().empty());
   EXPECT_THAT(error_of([&] { check_writable(path("no/such/a.mha")); }),
               AllOf(HasSubstr("InputError"), HasSubstr("no/such"), HasSubstr("does not exist")));
