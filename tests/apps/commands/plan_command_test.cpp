@@ -151,8 +151,9 @@ TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
     const Ran ran = run(command + Words{"--host-memory", "64K"});
     EXPECT_EQ(ran.code, 2) << command[0] << ": " << ran.err;
     EXPECT_THAT(ran.err, AllOf(HasSubstr("host's memory is too small"), HasSubstr("--host-memory"))) << command[0];
-    if (command[0] == "tune" || command[0] == "bench")
+    if (command[0] == "tune" || command[0] == "bench") {
       EXPECT_THAT(ran.err, HasSubstr("A smaller --size takes less. --host-memory sets")) << command[0];
+    }
     EXPECT_FALSE(std::ifstream(f / "o.mha").good()) << command[0];
   }
 }

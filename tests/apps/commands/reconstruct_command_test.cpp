@@ -91,7 +91,9 @@ TEST_F(ReconstructCommand, EveryMethodReports) {
     EXPECT_LT(results.at("relative_residual"), 1);
     EXPECT_EQ(results.contains("chi2"), method.weights);
     EXPECT_EQ(results.contains("normal_residual"), method.tolerance) << "what --tolerance looks at";
-    if (method.tolerance) EXPECT_LT(results.at("normal_residual"), 1);
+    if (method.tolerance) {
+      EXPECT_LT(results.at("normal_residual"), 1);
+    }
     for (const char* key : {"primal", "dual", "relative_gap"}) EXPECT_EQ(results.contains(key), method.penalty) << key;
     EXPECT_GE(results.at("history").size(), method.penalty ? 1u : 2u);
     EXPECT_EQ(results.at("history").back().at("passes"), 2);

@@ -100,8 +100,9 @@ TEST(OptionNames, AllThatTheLibraryNamesHasAFlag) {
   for (const auto& [name, file] : found) {
     const std::string words = in_options("`" + name + "`", "");
     EXPECT_NE(words, "`" + name + "`") << file << " names " << name;
-    if (words.starts_with("--"))
+    if (words.starts_with("--")) {
       EXPECT_TRUE(commands.has(words.substr(0, words.find(' ')), "")) << file << " names " << name;
+    }
   }
 }
 
