@@ -29,6 +29,9 @@ const std::vector<std::string> foreign_extensions{".png", ".jpg", ".jpeg", ".jp2
 const ImageFormat& require_writable(const std::string& path) {
   const ImageFormat& format = format_to_write(path);
   format.require_available(path);
+  const std::string extension = extension_of(path);
+  if (format.wants_lower_case(path) && !path.ends_with(extension))
+    throw InputError(fmt::format("'{}': write the extension {} in lower case", path, extension));
   return format;
 }
 

@@ -25,6 +25,8 @@ class ImageFormat {
   virtual bool reads(const std::string& path) const;
   /// Returns true for a name that this format writes.
   virtual bool writes(const std::string& path) const;
+  /// Returns true if the format's writer knows the extension of this name in lower case only.
+  virtual bool wants_lower_case(const std::string& /*path*/) const { return false; }
   /// Throws InputError where this build cannot read or write the format.
   virtual void require_available(const std::string& /*path*/) const {}
 

@@ -93,6 +93,8 @@ class ItkFormat : public ImageFormat {
     return fs::is_directory(path) || ImageFormat::reads(path) || itk_can_read(path);
   }
 
+  bool wants_lower_case(const std::string& path) const override { return is_nifti(path); }
+
   ImageInfo info(const std::string& path) const override { return read_itk_image_info(path); }
   std::unique_ptr<VolumeSource> open(const std::string& path) const override {
     TypedVolume volume = read_itk_typed(path);
@@ -108,9 +110,6 @@ class ItkFormat : public ImageFormat {
   }
   void check_writable(const std::string& path) const override {
     if (names_slice_files(path)) return check_slice_files(path, 1);
-    const std::string extension = extension_of(path);
-    if (is_nifti(path) && !path.ends_with(extension))  // ITK's writer knows no others
-      throw InputError(fmt::format("'{}': write the extension {} in lower case", path, extension));
     check_output_path(path);
   }
   // Compressed ones may take less.

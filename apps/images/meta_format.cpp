@@ -62,10 +62,7 @@ class MetaFormat : public ImageFormat {
     static const std::vector<std::string> none;
     return none;
   }
-  void require_available(const std::string& path) const override {
-    if (is_raw(path) && fs::path(path).extension() != ".raw")
-      throw InputError(fmt::format("'{}': write the extension .raw in lower case", path));
-  }
+  bool wants_lower_case(const std::string& path) const override { return is_raw(path); }
 
   ImageInfo info(const std::string& path) const override { return read_meta_image_info(header_to_read(path)); }
   std::unique_ptr<VolumeSource> open(const std::string& path) const override {

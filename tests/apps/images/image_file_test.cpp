@@ -430,9 +430,14 @@ TEST_F(ImageFile, EarlyCheckOfTheOutput) {
   check_writable(path("a.mha"));
   check_writable(path("a.mhd"));
 #ifdef HALOCLINE_WITH_ITK
-  for (const char* name : {"v.NII", "v.Nii.GZ", "v.nii.GZ"})
+  for (const char* name : {"v.NII", "v.Nii.GZ", "v.nii.GZ"}) {
     EXPECT_THAT(error_of([&] { check_writable(path(name)); }), HasSubstr("in lower case"));
+    EXPECT_THAT(error_of([&] { create_image(path(name), Grid(), {}); }), HasSubstr("in lower case"));
+  }
 #endif
+  EXPECT_THAT(error_of([&] { check_writable(path("v.RAW")); }), HasSubstr("in lower case"));
+  for (const char* name : {"p_%04d.RAW", "p_%04d.raw"})
+    EXPECT_NO_THROW(check_readable_series(path(name))) << "files that are read may have any case";
   EXPECT_TRUE(names().empty());
   EXPECT_THAT(error_of([&] { check_writable(path("no/such/a.mha")); }),
               AllOf(HasSubstr("InputError"), HasSubstr("no/such"), HasSubstr("does not exist")));
