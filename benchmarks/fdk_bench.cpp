@@ -38,7 +38,7 @@ void filter_of(benchmark::State& state, const Scan& scan) {
   DeviceSlab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("raw", 1);
-  measure(state, slab, [&] { method.filter(slab, {0, batch}); });
+  measure(state, slab, [&] { method.filter(slab, {0, batch}, {}); });
   state.counters["pixels_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
                                                       benchmark::Counter::kIsIterationInvariantRate);
 }

@@ -105,7 +105,7 @@ BackprojectionLoop::BackprojectionLoop(const Device& device, std::unique_ptr<Bac
   method_->start(slab_);
   slab_.fill("raw", 1);
   slab_.fill("volume", 0);
-  method_->filter(slab_, batch(0));
+  method_->filter(slab_, batch(0), {});
 }
 
 Range BackprojectionLoop::batch(std::int64_t first) const {
@@ -114,8 +114,8 @@ Range BackprojectionLoop::batch(std::int64_t first) const {
 
 void BackprojectionLoop::run() {
   for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) {
-    if (with_filter_) method_->filter(slab_, batch(first));
-    method_->accumulate(slab_, batch(first), slab_.interior());
+    if (with_filter_) method_->filter(slab_, batch(first), {});
+    method_->accumulate(slab_, batch(first), slab_.interior(), {});
   }
 }
 
@@ -131,8 +131,8 @@ std::vector<float> BackprojectionLoop::of_numbers(std::span<const std::array<std
       slab_.launch({"bench.cl", "bench_fill", ""}, {stack[0], static_cast<std::size_t>(rows.count()), 1},
                    {out("raw"), number(stack[0]), number(rows.count()), number(1), number(rows.begin), number(stack[1]),
                     number(place - first), number(view_at(order, place))});
-    method_->filter(slab_, batch(first));
-    method_->accumulate(slab_, batch(first), slab_.interior());
+    method_->filter(slab_, batch(first), {});
+    method_->accumulate(slab_, batch(first), slab_.interior(), {});
     slab_.mark_step();
   }
   const auto& size = plan_.requirements.size;
@@ -152,7 +152,7 @@ double BackprojectionLoop::bytes() const {
          });
 }
 
-ProjectionLoop::ProjectionLoop(const Device& device, std::unique_ptr<RayProjection> method)
+ProjectionLoop::ProjectionLoop(const Device& device, std::unique_ptr<ProjectionMethod> method)
     : method_((method->check_device(device.info()), std::move(method))),
       plan_(require_resident(device, method_->requirements())),
       slab_(device, plan_, 0) {
@@ -167,7 +167,7 @@ Range ProjectionLoop::batch(std::int64_t first) const {
 
 void ProjectionLoop::run() {
   method_->loaded(slab_);
-  for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) method_->project(slab_, batch(first));
+  for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) method_->project(slab_, batch(first), {});
 }
 
 std::vector<float> ProjectionLoop::of_numbers(std::span<const std::array<std::size_t, 3>> pixels) {
@@ -182,7 +182,7 @@ std::vector<float> ProjectionLoop::of_numbers(std::span<const std::array<std::si
   for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) {
     check_interrupt();
     slab_.fill("projections", 0);
-    method_->project(slab_, batch(first));
+    method_->project(slab_, batch(first), {});
     for (std::int64_t place = batch(first).begin; place < batch(first).end; ++place)
       for (std::size_t n = 0; n < pixels.size(); ++n)
         if (pixels[n][2] == static_cast<std::size_t>(view_at(order, place)))

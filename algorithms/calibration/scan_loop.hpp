@@ -49,7 +49,7 @@ class BackprojectionLoop {
 class ProjectionLoop {
  public:
   /// Throws as BackprojectionLoop does, and InputError if the device is to hold the volume as images and cannot.
-  ProjectionLoop(const Device& device, std::unique_ptr<RayProjection> method);
+  ProjectionLoop(const Device& device, std::unique_ptr<ProjectionMethod> method);
   /// Enqueues all views once, with what is made of the volume before.
   void run();
   /// Values of the pixels (column, row, view), from bench_numbers() of the volume.
@@ -60,7 +60,7 @@ class ProjectionLoop {
  private:
   Range batch(std::int64_t first) const;
 
-  std::unique_ptr<RayProjection> method_;
+  std::unique_ptr<ProjectionMethod> method_;
   Plan plan_;
   DeviceSlab slab_;
 };

@@ -55,13 +55,13 @@ void Fdk::start(Slab& slab) const {
   voxels_.start(slab);
 }
 
-void Fdk::filter(Slab& slab, Range views) const {
+void Fdk::filter(Slab& slab, Range views, const Scalars&) const {
   filter_.run(slab, views);
   filter_.unpack(slab, views, voxels_.layout_options(), voxels_.filtered_items(slab, views));
   voxels_.filtered(slab, views);
 }
 
-void Fdk::accumulate(Slab& slab, Range views, Range slices) const {
+void Fdk::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
   voxels_.accumulate(slab, views, slices);
 }
 

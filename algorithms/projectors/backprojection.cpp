@@ -287,7 +287,7 @@ void Backprojection::start(Slab& slab) const {
   voxels_.start(slab);
 }
 
-void Backprojection::filter(Slab& slab, Range views) const {
+void Backprojection::filter(Slab& slab, Range views, const Scalars&) const {
   slab.launch({"backproject_copy.cl", "backproject_copy", voxels_.layout_options()},
               voxels_.filtered_items(slab, views),
               {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
@@ -295,7 +295,7 @@ void Backprojection::filter(Slab& slab, Range views) const {
   voxels_.filtered(slab, views);
 }
 
-void Backprojection::accumulate(Slab& slab, Range views, Range slices) const {
+void Backprojection::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
   voxels_.accumulate(slab, views, slices);
 }
 

@@ -100,8 +100,8 @@ class Backprojection : public BackprojectionMethod {
   std::vector<int> order() const override { return voxels_.order(); }
   void check_device(const DeviceInfo& device) const { voxels_.check_device(device); }
   void start(Slab& slab) const override;
-  void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views, Range slices) const override;
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override;
+  void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
   Grid projections_;

@@ -3,13 +3,15 @@
 namespace halocline {
 
 Program program_of(std::shared_ptr<const BackprojectionMethod> method) {
-  Step step{.name = "backproject",
-            .arrays = {in("raw"), out("volume")},
-            .filter = [method](Slab& slab, Range views) { method->filter(slab, views); },
-            .work = [method](Slab& slab, const WorkRange& part,
-                             const Scalars&) { method->accumulate(slab, part.views, part.slices); },
-            .order = method->order(),
-            .rows_read = [method](Range rows) { return method->rows_read(rows); }};
+  Step step{
+      .name = "backproject",
+      .arrays = {in("raw"), out("volume")},
+      .filter = [method](Slab& slab, Range views, const Scalars& scalars) { method->filter(slab, views, scalars); },
+      .work = [method](Slab& slab, const WorkRange& part,
+                       const Scalars& scalars) { method->accumulate(slab, part.views, part.slices, scalars); },
+      .order = method->order(),
+      .rows_read = [method](Range rows) { return method->rows_read(rows); }};
+  for (const auto& name : method->sums()) step.arrays.push_back(out(name));
   return single_step(
       method->requirements(), [method](Slab& slab) { method->start(slab); }, std::move(step));
 }

@@ -70,7 +70,7 @@ void SliceBackprojection::start(Slab& slab) const {
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
-void SliceBackprojection::filter(Slab& slab, Range views) const {
+void SliceBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   const Range rows = slab.rows(), slices = slices_with_rows(slab);
   const auto columns = projections_.size[0], count = static_cast<std::size_t>(views.count());
   const auto batch = batch_of(projections_, rows, views);
@@ -88,7 +88,7 @@ void SliceBackprojection::filter(Slab& slab, Range views) const {
               {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first), rows_.row_step});
 }
 
-void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
   const Range kept = slices_with_rows(slab);
   if (kept.count() == 0) return;
   const auto places = static_cast<std::size_t>(kept.count());

@@ -19,8 +19,8 @@ class SliceBackprojection : public BackprojectionMethod {
   SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
-  void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views, Range slices) const override;
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override;
+  void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
   /// Slices of the slab whose rows it holds.

@@ -9,6 +9,7 @@
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/joseph_bricks.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
+#include "algorithms/projectors/projection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
 #include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
@@ -52,24 +53,19 @@ inline constexpr const char* siddon_form_choice = "Siddon's projection";
 inline constexpr const char* buffers_form = "buffers";
 
 /// A x: line integrals through the pixel centres.
-class RayProjection {
+class RayProjection : public ProjectionMethod {
  public:
   /// Throws InputError for hardware interpolation with a projector that does not interpolate, with a cylindrical
   /// detector or where rays end within the volume, and for images with a projector that has no such form.
   RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
                 const ProjectionParameters& parameters = {});
-  /// Arrays: "volume" (volume, input), "projections" (projections, output; the whole detector), and its own.
-  Requirements requirements() const;
-  /// Fills fixed arrays (matrices).
-  void start(Slab& slab) const;
-  /// The order of views that project() needs (Step::order).
-  const std::vector<int>& order() const { return order_; }
-  /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
-  void loaded(Slab& slab) const;
-  /// Adds the part of the line integrals of `views` inside slab.interior() to "projections".
-  void project(Slab& slab, Range views) const;
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  std::vector<int> order() const override { return order_; }
   /// Throws InputError if the volume is to be images and the device cannot hold it.
-  void check_device(const DeviceInfo& device) const;
+  void check_device(const DeviceInfo& device) const override;
+  void loaded(Slab& slab) const override;
+  void project(Slab& slab, Range views, const Scalars& scalars) const override;
 
  private:
   bool turned() const;
@@ -94,11 +90,6 @@ class RayProjection {
   bool faces_;  // of voxels, in which rays may run: cl/siddon_faces.clh
 };
 
-/// One step over ray sums, from "volume" to "projections".
-Program program_of(std::shared_ptr<const RayProjection> method);
-/// Program of a method that outlives it.
-Program program_of(const RayProjection& method);
-
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
@@ -110,8 +101,8 @@ class RayBackprojection : public BackprojectionMethod {
                     bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
-  void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views, Range slices) const override;
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override;
+  void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
   Grid projections_, volume_;

@@ -70,7 +70,7 @@ void RayBackprojection::start(Slab& slab) const {
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
-void RayBackprojection::filter(Slab& slab, Range views) const {
+void RayBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   if (brick_) return filter_bricks(slab, views);
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("raw"), in("rays")};
@@ -83,7 +83,7 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
               arguments);
 }
 
-void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
   if (brick_) return accumulate_bricks(slab, views, slices);
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("lines"), in("values"), in("matrices"), in("axes")};

@@ -170,7 +170,7 @@ void RayProjection::loaded(Slab& slab) const {
   }
 }
 
-void RayProjection::project(Slab& slab, Range views) const {
+void RayProjection::project(Slab& slab, Range views, const Scalars&) const {
   if (form_ == Form::slices) return project_slices(slab, views);
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
   const bool narrow = held < std::size_t{1} << 30;  // a ray may read a slice beyond before it stops
@@ -218,20 +218,6 @@ void RayProjection::project(Slab& slab, Range views) const {
   } else {
     launch(form_ == Form::lanes ? index : "", {in("volume")});
   }
-}
-
-Program program_of(std::shared_ptr<const RayProjection> method) {
-  Step step{.name = "project",
-            .arrays = {in("volume"), out("projections")},
-            .prepare = [method](Slab& slab) { method->loaded(slab); },
-            .work = [method](Slab& slab, const WorkRange& part, const Scalars&) { method->project(slab, part.views); },
-            .order = method->order()};
-  return single_step(
-      method->requirements(), [method](Slab& slab) { method->start(slab); }, std::move(step));
-}
-
-Program program_of(const RayProjection& method) {
-  return program_of(std::shared_ptr<const RayProjection>(std::shared_ptr<void>(), &method));
 }
 
 }  // namespace halocline

@@ -212,7 +212,7 @@ std::string lack_of(const ScanForm& form, const Scan& scan, const DeviceInfo& de
   return {};
 }
 
-std::unique_ptr<RayProjection> make_projection(const ScanForm& form, const Scan& scan, bool gpu) {
+std::unique_ptr<ProjectionMethod> make_projection(const ScanForm& form, const Scan& scan, bool gpu) {
   ProjectionParameters parameters{.projector = form.projector.value()};
   parameters.hardware_interpolation = form.hardware;
   parameters.images = form.images;

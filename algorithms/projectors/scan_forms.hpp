@@ -43,7 +43,7 @@ std::string lack_of(const ScanForm& form, const DeviceInfo& device);
 std::string lack_of(const ScanForm& form, const Scan& scan, const DeviceInfo& device);
 
 /// gpu: the kernels for GPUs where there are others for CPUs.
-std::unique_ptr<RayProjection> make_projection(const ScanForm& form, const Scan& scan, bool gpu);
+std::unique_ptr<ProjectionMethod> make_projection(const ScanForm& form, const Scan& scan, bool gpu);
 std::unique_ptr<BackprojectionMethod> make_backprojection(const ScanForm& form, const Scan& scan, bool gpu);
 
 /// A form with a name on small scans beside the reference, which every device takes: equal to the bit, to the fractions

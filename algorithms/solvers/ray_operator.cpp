@@ -30,9 +30,12 @@ std::map<std::string, std::string> own_names(const Requirements& needs, const st
   return given;
 }
 
-void add_own_arrays(Program& program, const Requirements& needs, const std::string& prefix) {
+// sums: those of the arrays that outlive a task.
+void add_own_arrays(Program& program, const Requirements& needs, const std::vector<std::string>& sums,
+                    const std::string& prefix) {
   for (ArrayNeed need : needs.arrays) {
     if (need.lifetime != Lifetime::scratch) continue;  // volume and projections, which are the program's
+    if (std::find(sums.begin(), sums.end(), need.name) != sums.end()) need.lifetime = Lifetime::iteration;
     need.name = prefix + need.name;
     program.needs.arrays.push_back(std::move(need));
   }
@@ -46,7 +49,7 @@ constexpr const char* adjoint_prefix = "adjoint ";
 
 void add_start(Program& program, const auto& method, const std::string& prefix) {
   const Requirements needs = method->requirements();
-  add_own_arrays(program, needs, prefix);
+  add_own_arrays(program, needs, method->sums(), prefix);
   program.needs.halo_high = std::max(program.needs.halo_high, needs.halo_high);
   program.start.push_back([method, names = own_names(needs, prefix, {})](Slab& slab) {
     const Slab::Names scope(slab, names);
@@ -56,33 +59,35 @@ void add_start(Program& program, const auto& method, const std::string& prefix) 
 
 }  // namespace
 
-RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices, const RayOperatorForms& forms)
-    : volume_(volume), projections_(projections) {
-  matched_ = !forms.fdk && !forms.voxel_driven && forms.backprojector.value_or(projector) == projector;
+ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
+                         std::span<const DeviceModel> devices, const RayOperatorForms& forms) {
+  const Projector backprojector = forms.backprojector.value_or(projector);
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
+  ProjectorPair pair;
+  pair.matched = !forms.fdk && !forms.voxel_driven && backprojector == projector;
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;
   parameters.slices_innermost = slices_innermost_pay(devices, geometry, volume, projections);
-  forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  pair.forward = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
   parameters.hardware_interpolation = forms.hardware_interpolation;
-  if (forms.hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  if (forms.hardware_interpolation)
+    pair.fast = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
   if (forms.fdk) {
-    adjoint_ = fdk_of(geometry, projections, volume, *forms.fdk, devices);
-    all_rows_ = geometry.radius_cylindrical_detector > 0;  // those of the plane that is filtered on are others
+    pair.adjoint = fdk_of(geometry, projections, volume, *forms.fdk, devices);
+    pair.all_rows = geometry.radius_cylindrical_detector > 0;  // those of the plane that is filtered on are others
   } else if (forms.voxel_driven) {
     VoxelDriven::Options options;
     options.hardware_interpolation = forms.hardware_interpolation;
     options.cpu = !gpu;
-    adjoint_ = std::make_shared<Backprojection>(geometry, projections, volume, options);
-  } else if (auto slices =
-                 faster_in_slices(geometry, projections, volume, forms.backprojector.value_or(projector), devices)) {
-    adjoint_ = std::move(slices);
+    pair.adjoint = std::make_shared<Backprojection>(geometry, projections, volume, options);
+  } else if (auto slices = faster_in_slices(geometry, projections, volume, backprojector, devices)) {
+    pair.adjoint = std::move(slices);
   } else {
-    adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume,
-                                                   forms.backprojector.value_or(projector), gpu, faster_brick(devices));
+    pair.adjoint =
+        std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector, gpu, faster_brick(devices));
   }
+  return pair;
 }
 
 RayOperator RayOperator::labelled(const std::string& label) const {
@@ -92,18 +97,18 @@ RayOperator RayOperator::labelled(const std::string& label) const {
 }
 
 Program RayOperator::program(const std::string& name, int largest_subset) const {
-  const Requirements forward = forward_->requirements();
+  const Requirements forward = pair_.forward->requirements();
   Program program;
   program.needs.algorithm = name;
   program.needs.size = forward.size;
   program.needs.form = ProgramForm::steps;
   program.needs.stack = forward.stack;
-  add_start(program, forward_, label_ + forward_prefix);
-  if (fast_) add_start(program, fast_, label_ + fast_prefix);
-  add_start(program, adjoint_, label_ + adjoint_prefix);
+  add_start(program, pair_.forward, label_ + forward_prefix);
+  if (pair_.fast) add_start(program, pair_.fast, label_ + fast_prefix);
+  add_start(program, pair_.adjoint, label_ + adjoint_prefix);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
-  if (!all_rows_) program.needs.detector_rows = adjoint_->requirements().detector_rows;
+  if (!pair_.all_rows) program.needs.detector_rows = pair_.adjoint->requirements().detector_rows;
   return program;
 }
 
@@ -115,6 +120,7 @@ Step step_of(const auto& method, const std::string& from, const std::string& to,
   Step step = program_of(method).first.front();
   step.names = own_names(needs, prefix, {{read_by(step), from}, {written_by(step), to}});
   step.arrays = {in(from), out(to)};
+  for (const auto& name : method->sums()) step.arrays.push_back(out(prefix + name));
   step.cost = needs.cost;
   step.units = count_units(needs);
   return step;
@@ -123,15 +129,15 @@ Step step_of(const auto& method, const std::string& from, const std::string& to,
 }  // namespace
 
 Step RayOperator::project(const std::string& from, const std::string& to) const {
-  return step_of(forward_, from, to, label_ + forward_prefix);
+  return step_of(pair_.forward, from, to, label_ + forward_prefix);
 }
 
 Step RayOperator::project_fast(const std::string& from, const std::string& to) const {
-  return fast_ ? step_of(fast_, from, to, label_ + fast_prefix) : project(from, to);
+  return pair_.fast ? step_of(pair_.fast, from, to, label_ + fast_prefix) : project(from, to);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {
-  return step_of(adjoint_, from, to, label_ + adjoint_prefix);
+  return step_of(pair_.adjoint, from, to, label_ + adjoint_prefix);
 }
 
 }  // namespace halocline

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/projector.hpp"
@@ -21,12 +22,29 @@ struct RayOperatorForms {
   bool hardware_interpolation = false;              ///< of that, and of project_fast()
 };
 
+/// A forward projection, and the back-projection that a solver takes with it.
+struct ProjectorPair {
+  std::shared_ptr<const ProjectionMethod> forward;
+  std::shared_ptr<const BackprojectionMethod> adjoint;
+  std::shared_ptr<const ProjectionMethod> fast = nullptr;  ///< RayOperator::project_fast(); nullptr: forward
+  bool matched = true;                                     ///< `adjoint` is A^T
+  bool all_rows = false;                                   ///< `adjoint` needs all detector rows for every slab
+};
+
+/// The pair of a named projector in the form for these devices. Throws as project() does, and with `fdk` as check_fdk()
+/// does.
+ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
+                         std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
+
 class RayOperator {
  public:
-  /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices. Throws as project() does, and with `fdk` as check_fdk() does.
+  /// A from `volume` to the stack `projections` (u, v, view), and A^T.
+  RayOperator(const Grid& volume, const Grid& projections, ProjectorPair pair)
+      : volume_(volume), projections_(projections), pair_(std::move(pair)) {}
+  /// The operator of named_pair(), and throws as that does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-              std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
+              std::span<const DeviceModel> devices, const RayOperatorForms& forms = {})
+      : RayOperator(volume, projections, named_pair(geometry, volume, projections, projector, devices, forms)) {}
 
   /// The operator with other names for its arrays, for programs with several operators.
   RayOperator labelled(const std::string& label) const;
@@ -42,17 +60,14 @@ class RayOperator {
   /// it, but not for what is reported of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
   /// True if the operator used for A^T is A^T.
-  bool matched() const { return matched_; }
+  bool matched() const { return pair_.matched; }
   /// to = A^T from, or its replacement.
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:
   Grid volume_, projections_;
   std::string label_;
-  std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
-  std::shared_ptr<const BackprojectionMethod> adjoint_;
-  bool matched_ = true;
-  bool all_rows_ = false;  // of the detector are needed for every slab
+  ProjectorPair pair_;
 };
 
 }  // namespace halocline

@@ -57,7 +57,7 @@ std::unique_ptr<BackprojectionMethod> backprojection(ScanForm form, const Scan& 
   return make_backprojection(form, scan, gpu);
 }
 
-std::unique_ptr<RayProjection> projection(const ScanForm& form, const Scan& scan, const Device& device) {
+std::unique_ptr<ProjectionMethod> projection(const ScanForm& form, const Scan& scan, const Device& device) {
   return make_projection(form, scan, !device.info().cpu());
 }
 

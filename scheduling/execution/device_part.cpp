@@ -84,7 +84,7 @@ void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
 void DevicePart::work(const Step& step, const Task& task, const Scalars& scalars) {
   const Slab::Names names(slab_, step.names);
   if (task.prepares && step.prepare) step.prepare(slab_);
-  if (step.filter) step.filter(slab_, task.views);
+  if (step.filter) step.filter(slab_, task.views, scalars);
   if (step.work) step.work(slab_, {slab_.interior(), task.views}, scalars);
 }
 

@@ -36,8 +36,9 @@ KernelTrial sums_trial(const Program& program) {
     for (const auto& fill : program.start) fill(slab);
     slab.fill(read_by(step), 1);
     slab.fill(written_by(step), 0);
+    for (const auto& name : sums_beside(step)) slab.fill(name, 0);
     if (step.prepare) step.prepare(slab);
-    if (step.filter) step.filter(slab, views);
+    if (step.filter) step.filter(slab, views, program.scalars);
   };
   trial.work = [&program, &step](Slab& slab, Range views) {
     step.work(slab, {slab.interior(), views}, program.scalars);

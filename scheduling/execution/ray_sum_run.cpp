@@ -57,6 +57,7 @@ class RaySums {
       const Range batch{first, std::min(share.end, first + plan.batch)};
       slab.swap(projections_, before_);
       slab.fill(projections_, 0);
+      for (const auto& name : sums_beside(step_)) slab.fill(name, 0);
       for (const auto& each : plan.slabs) {
         check_interrupt();
         slab.move_to(each);

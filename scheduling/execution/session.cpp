@@ -162,6 +162,8 @@ void Session::adopt(Plan plan) {
     if (find(before, name) != nullptr && on_devices(name)) to_load.push_back(name);
     if (find(before, name) == nullptr) hold(name);
   }
+  for (const ArrayNeed& need : plan_.requirements.arrays)
+    if (need.lifetime == Lifetime::iteration) hold(need.name);
   parts_->each([&](DevicePart& part) { part.start(to_load); });
   for (const auto& name : to_load)
     if (plan_.slabs.size() == 1) transport_.drop(name);

@@ -152,7 +152,9 @@ class VoxelSumRun {
       check_interrupt();
       const Range batch = batch_at(first);
       slab.swap(raw_, next_raw_);
-      if (step_.filter) step_.filter(slab, batch);
+      if (first == 0)
+        for (const auto& name : sums_beside(step_)) slab.fill(name, 0);
+      if (step_.filter) step_.filter(slab, batch, program_.scalars);
       const bool begins = first == 0, ends = batch.end == views_;
       // Pieces are small while slices of the slab before are downloaded, and where downloads of these begin.
       const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();

@@ -53,6 +53,13 @@ const std::string& written_by(const Step& step) {
   return named(step, true);
 }
 
+std::vector<std::string> sums_beside(const Step& step) {
+  std::vector<std::string> result;
+  for (const auto& [name, access] : step.arrays)
+    if (access != Access::in && name != written_by(step)) result.push_back(name);
+  return result;
+}
+
 bool is_given(const Program& program, const std::string& array) {
   return std::find(program.given.begin(), program.given.end(), array) != program.given.end();
 }

@@ -47,7 +47,7 @@ struct Step {
   /// ray_sums: once a slab, before its first batch.
   std::function<void(Slab&)> prepare = {};
   /// voxel_sums: once a batch and slab, before `work` adds the batch (FDK's row filter).
-  std::function<void(Slab&, Range views)> filter = {};
+  std::function<void(Slab&, Range views, const Scalars&)> filter = {};
   /// Launches the kernels for a part of the arrays. voxel_sums: may be called for parts of a slab's interior.
   std::function<void(Slab&, const WorkRange&, const Scalars&)> work = {};
   /// ray_sums, voxel_sums as the only step: order of the views (view n of the step is order[n]). Empty: as stored.
@@ -100,6 +100,8 @@ Program stencil_program(Requirements needs, const StencilLoop& loop, Reduction& 
 /// The array that the only step of a program reads, or writes.
 const std::string& read_by(const Step& step);
 const std::string& written_by(const Step& step);
+/// Further arrays that it writes: sums that continue from task to task beside that array.
+std::vector<std::string> sums_beside(const Step& step);
 
 Range views_of(const Step& step, const Requirements& needs, const Scalars& scalars);
 

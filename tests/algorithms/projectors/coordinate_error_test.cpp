@@ -105,8 +105,8 @@ void check_kernel(bool tilted, bool cpu, std::size_t k, double angle) {
     slab.upload_bytes("raw", 0, raw.data(), raw.size() * sizeof(float));
     method.start(slab);
     slab.fill("volume", 0);
-    method.filter(slab, {0, 1});
-    method.accumulate(slab, {0, 1}, slab.interior());
+    method.filter(slab, {0, 1}, {});
+    method.accumulate(slab, {0, 1}, slab.interior(), {});
     slab.download("volume", {slice, slice + 1}, found.data(), slice);
     slab.wait();
     for (std::size_t j = 0; j < n; ++j)

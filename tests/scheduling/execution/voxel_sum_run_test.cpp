@@ -138,14 +138,14 @@ class LoggedMethod : public BackprojectionMethod {
   Requirements requirements() const override { return method_.requirements(); }
   std::vector<int> order() const override { return method_.order(); }
   void start(Slab& slab) const override { method_.start(slab); }
-  void filter(Slab& slab, Range views) const override {
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override {
     log_.add("filter " + std::to_string(views.begin));
-    method_.filter(slab, views);
+    method_.filter(slab, views, scalars);
   }
-  void accumulate(Slab& slab, Range views, Range slices) const override {
+  void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override {
     log_.add("add " + std::to_string(views.begin));
     ++pieces;
-    method_.accumulate(slab, views, slices);
+    method_.accumulate(slab, views, slices, scalars);
   }
   mutable std::atomic<int> pieces{0};
 
@@ -304,20 +304,20 @@ class FailingMethod : public BackprojectionMethod {
   Requirements requirements() const override { return method_.requirements(); }
   std::vector<int> order() const override { return method_.order(); }
   void start(Slab& slab) const override { method_.start(slab); }
-  void filter(Slab& slab, Range views) const override {
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override {
     if (views.begin == 0) {
       const std::lock_guard lock(mutex_);
       fail_(slab, slabs_[slab.device().name]);
       ++slabs_[slab.device().name];
     }
-    method_.filter(slab, views);
+    method_.filter(slab, views, scalars);
   }
-  void accumulate(Slab& slab, Range views, Range slices) const override {
+  void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override {
     if (views.begin == 0) {
       const std::lock_guard lock(mutex_);
       for (auto z = slices.begin; z < slices.end; ++z) ++begun_[static_cast<std::size_t>(z)];
     }
-    method_.accumulate(slab, views, slices);
+    method_.accumulate(slab, views, slices, scalars);
   }
   const std::vector<int>& begun() const { return begun_; }
   int slabs(const std::string& device) const { return slabs_[device]; }
