@@ -14,8 +14,10 @@ void add_ray_settings(Settings& settings, RaySettings& rays, const std::string& 
   names.insert(names.end(), more.begin(), more.end());
   settings
       .add("projector", rays.projector,
-           about + ". automatic: joseph, or distance-driven where voxels are finer than the rays")
-      .one_of(std::move(names));
+           about +
+               ". automatic: joseph, or distance-driven where voxels are finer than the rays. FILE.cl: one of your own")
+      .one_of(std::move(names))
+      .or_file(".cl");
   settings
       .add("rays", rays.rays,
            "Rays end at the detector, or run through a virtual one. automatic: through where the detector cuts the "

@@ -79,8 +79,15 @@ Setting& Setting::one_of(std::vector<std::string> words) {
   words_ = std::move(words);
   kind_ = SettingKind::word;
   return require(either(words_), [this](const std::string& text) {
-    return std::find(words_.begin(), words_.end(), text) != words_.end();
+    const bool file = !suffix_.empty() && text.ends_with(suffix_);
+    return file || std::find(words_.begin(), words_.end(), text) != words_.end();
   });
+}
+
+Setting& Setting::or_file(std::string suffix) {
+  suffix_ = std::move(suffix);
+  checks_.back().expected += ", or a file that ends in " + suffix_;
+  return *this;
 }
 
 Setting& Setting::finite() {

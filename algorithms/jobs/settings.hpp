@@ -44,6 +44,8 @@ class Setting {
   Setting& group(std::string title) { return group_ = std::move(title), *this; }
   Setting& initial(std::string text) { return initial_ = std::move(text), *this; }  ///< the default that help shows
   Setting& one_of(std::vector<std::string> words);
+  /// Besides the words of one_of(), names of files that end so, such as ".cl".
+  Setting& or_file(std::string suffix);
   Setting& finite();
   Setting& positive();
   Setting& not_negative();
@@ -72,6 +74,7 @@ class Setting {
   const std::string& group() const { return group_; }
   const std::string& initial() const { return initial_; }
   const std::vector<std::string>& words() const { return words_; }
+  const std::string& file_suffix() const { return suffix_; }
   FileUse file() const;
   const std::vector<std::string>& also() const { return also_; }
   const std::string& needs() const { return needs_; }
@@ -105,7 +108,7 @@ class Setting {
   // The first of these replaces what the kind alone asks for.
   Setting& require(std::string expected, std::function<bool(const std::string&)> good);
 
-  std::string name_, flags_, help_, unit_, group_, initial_, needs_;
+  std::string name_, flags_, help_, unit_, group_, initial_, needs_, suffix_;
   SettingKind kind_;
   std::vector<std::string> words_, also_, excludes_, value_;
   FileUse file_;

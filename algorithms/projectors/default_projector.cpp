@@ -65,7 +65,7 @@ std::vector<std::string> projector_choices() {
 std::string note_on_fine_voxels(std::optional<Projector> chosen, const Geometry& geometry, const Grid& volume,
                                 const Grid& projections) {
   const auto distances = ray_distances(geometry, volume, projections);
-  if (!too_far(distances) || chosen == Projector::distance_driven) return {};
+  if (!too_far(distances) || chosen == Projector::distance_driven || (chosen && chosen->users())) return {};
   std::array<double, 3> spacing = volume.spacing;
   for (int axis = 0; axis < 3; ++axis)
     if (distances[axis] > widest_gap) spacing[axis] *= distances[axis];

@@ -1,5 +1,7 @@
 #include "algorithms/projectors/projector.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,7 +10,9 @@
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
+#include "algorithms/projectors/user_projector.hpp"
 #include "algorithms/support/check_input.hpp"
+#include "algorithms/support/norm.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/device_selection.hpp"
@@ -78,6 +82,30 @@ void check_projection_grids(const Geometry& geometry, const Grid& volume, const 
 
 namespace {
 
+// The program of a user's method, with the norm of its input if it takes that.
+template <class Method>
+Program users_program(const std::shared_ptr<const Method>& method, std::optional<double> norm = std::nullopt) {
+  Program program = program_of(method);
+  if (norm) program.scalars[input_norm] = *norm;
+  return program;
+}
+
+template <class Method, class Output>
+RunResult run_users(const std::shared_ptr<const Method>& method, const std::string& array, const VolumeSource& input,
+                    Output& output, const std::vector<Device>& devices, const RunOptions& options) {
+  const auto norm = method->takes_norm() ? std::optional(norm_of(input)) : std::nullopt;
+  return run_on_selection([&](const std::vector<Device>&) { return users_program(method, norm); }, {{array, &input}},
+                          output, devices, options);
+}
+
+// Throws InputError for forms that only named projectors have.
+void check_users(const ProjectionParameters& parameters) {
+  if (parameters.hardware_interpolation || parameters.images)
+    throw InputError(fmt::format("{} goes with `projector = joseph`; {} reads the volume as it is written",
+                                 parameters.images ? "`images`" : "`hardware_interpolation`",
+                                 projector_name(parameters.projector)));
+}
+
 // Output: a VolumeSink, or the grid of RunResult::output.
 template <class Output>
 RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Output& output, const Grid& projections,
@@ -86,6 +114,10 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
   const Grid& grid = volume.grid();
   check_projection_grids(geometry, grid, projections);
   log_automatic_ray_ends(geometry, grid, projections);
+  if (const UserProjector* users = parameters.projector.users()) {
+    check_users(parameters);
+    return run_users(users->forward(geometry, grid, projections), "volume", volume, output, devices, options);
+  }
   if (parameters.hardware_interpolation) require_textures(false, false, devices, "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto models = device_models(used);
@@ -131,6 +163,8 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   const Grid& stack = projections.grid();
   check_projection_grids(geometry, volume, stack);
   log_automatic_ray_ends(geometry, volume, stack);
+  if (const UserProjector* users = projector.users())
+    return run_users(users->adjoint(geometry, volume, stack), "raw", projections, output, devices, options);
   const auto program_for = [&](const std::vector<Device>& used) {
     if (const auto slices = faster_in_slices(geometry, stack, volume, projector, device_models(used));
         slices != nullptr && variant_works(variant_of("joseph-adjoint-slices"), used, "stacks of voxels serve"))
@@ -162,6 +196,11 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
                   const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                   const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
+  if (const UserProjector* users = parameters.projector.users()) {
+    check_users(parameters);
+    const auto method = users->forward(geometry, volume, projections);
+    return plan_on_selection([&](const std::vector<DeviceModel>&) { return users_program(method); }, models, options);
+  }
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     ProjectionParameters taken = for_devices(parameters, used, geometry, volume, projections);
     if (has_images_that_pay(geometry, volume, projections, taken, used, options)) taken.images = true;
@@ -173,6 +212,10 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
+  if (const UserProjector* users = projector.users()) {
+    const auto method = users->adjoint(geometry, volume, projections);
+    return plan_on_selection([&](const std::vector<DeviceModel>&) { return users_program(method); }, models, options);
+  }
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     if (const auto slices = faster_in_slices(geometry, projections, volume, projector, used)) return program_of(slices);
     return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used),

@@ -2,6 +2,7 @@
 // their exact adjoints. Both directions gather, so nothing depends on the order in which work-items run.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,17 +17,36 @@
 
 namespace halocline {
 
+class UserProjector;
+
 /// joseph: bilinear interpolation on the planes of the index axis that a ray follows most (Joseph 1982); the volume is
 /// zero outside the centres of its outermost voxels' neighbours. siddon: exact lengths in voxels of constant value
 /// (Siddon 1985). distance_driven: the overlap of pixels and voxels on those planes (De Man & Basu 2004; for tilted
 /// detectors an approximation, see cl/distance_driven.cl). Detectors are flat or cylinders. Rays run from the source to
 /// the detector; those of a parallel beam are whole lines.
-enum class Projector { joseph, siddon, distance_driven };
+/// Or one that a user wrote (user_projector.hpp).
+class Projector {
+ public:
+  enum Named { joseph, siddon, distance_driven };
+  constexpr Projector(Named named = joseph) : named_(named) {}
+  Projector(UserProjector users);
+
+  /// nullptr: a named one.
+  const UserProjector* users() const { return users_.get(); }
+  /// Throws std::logic_error for a user's.
+  Named named() const;
+  friend bool operator==(const Projector&, const Projector&) = default;
+
+ private:
+  Named named_ = joseph;
+  std::shared_ptr<const UserProjector> users_;
+};
 
 std::vector<std::string> projector_names();
-/// "joseph", "siddon" or "distance-driven". Throws InputError that names `projector` and lists them.
+/// "joseph", "siddon", "distance-driven", or the path of a user's projector, which ends in ".cl". Throws InputError
+/// that names `projector` and lists them, and as UserProjector::from_file().
 Projector projector_from_name(const std::string& name);
-std::string projector_name(Projector projector);
+std::string projector_name(const Projector& projector);
 
 struct ProjectionParameters {
   Projector projector = Projector::joseph;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
+#include "algorithms/projectors/user_projector.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -17,8 +19,8 @@ constexpr ProjectorKind kinds[] = {{"joseph", "joseph", 1, 1, false},
 
 }  // namespace
 
-const ProjectorKind& kind_of(Projector projector) {
-  return kinds[static_cast<int>(projector)];
+const ProjectorKind& kind_of(const Projector& projector) {
+  return kinds[projector.named()];
 }
 
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options,
@@ -37,6 +39,13 @@ std::string turning_options(std::size_t tile) {
   return tile < 16 ? fmt::format("-D TILE={}", tile) : "";
 }
 
+Projector::Projector(UserProjector users) : users_(std::make_shared<const UserProjector>(std::move(users))) {}
+
+Projector::Named Projector::named() const {
+  if (users_ != nullptr) throw std::logic_error(users_->name() + " has no kernels of the library");
+  return named_;
+}
+
 std::vector<std::string> projector_names() {
   std::vector<std::string> names;
   for (const ProjectorKind& kind : kinds) names.emplace_back(kind.name);
@@ -45,14 +54,16 @@ std::vector<std::string> projector_names() {
 
 Projector projector_from_name(const std::string& name) {
   for (int n = 0; n < static_cast<int>(std::size(kinds)); ++n)
-    if (name == kinds[n].name) return static_cast<Projector>(n);
+    if (name == kinds[n].name) return static_cast<Projector::Named>(n);
+  if (is_projector_file(name)) return UserProjector::from_file(name);
   throw InputError({.what = "`projector`",
                     .found = '"' + name + '"',
-                    .expected = fmt::format("one of: {}", fmt::join(projector_names(), ", "))});
+                    .expected = fmt::format("one of: {}, or a file of OpenCL C that ends in .cl",
+                                            fmt::join(projector_names(), ", "))});
 }
 
-std::string projector_name(Projector projector) {
-  return kind_of(projector).name;
+std::string projector_name(const Projector& projector) {
+  return projector.users() != nullptr ? projector.users()->name() : kind_of(projector).name;
 }
 
 void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {

@@ -18,7 +18,7 @@ struct ProjectorKind {
   double reach;             ///< voxels from a ray to the centres of those that it may meet, along each axis
   bool widths;              ///< ... and half of the pixel's width; the kernels take the widths
 };
-const ProjectorKind& kind_of(Projector projector);
+const ProjectorKind& kind_of(const Projector& projector);
 
 /// <stem>_<verb> of cl/<stem>.cl; of a form of it, <stem>_<form>_<verb> of cl/<stem>_<form>.cl.
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options = {},

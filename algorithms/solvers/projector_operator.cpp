@@ -27,11 +27,31 @@ RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid
   return A;
 }
 
+// The step with the norm of its input among the scalars.
+Step with_norm(Step step, const Number& norm) {
+  const auto known = [norm](const Scalars& scalars) {
+    Scalars all = scalars;
+    all[input_norm] = norm(scalars);
+    return all;
+  };
+  if (step.filter)
+    step.filter = [known, filter = step.filter](Slab& slab, Range views, const Scalars& scalars) {
+      filter(slab, views, known(scalars));
+    };
+  step.work = [known, work = step.work](Slab& slab, const WorkRange& part, const Scalars& scalars) {
+    work(slab, part, known(scalars));
+  };
+  return step;
+}
+
 // Records a step of A. `views`: of a subset; none: all.
 Array record(const RayOperator& A, StepOf step_of, const Array& from, Array to, std::optional<Range> views) {
   StepStatement statement{{from.storage()}, {to.storage()}};
-  statement.make = [=](const auto& reads, const auto& writes, const auto&) {
+  if (step_of == &RayOperator::backproject ? A.backproject_takes_norm() : A.project_takes_norm())
+    statement.scalars = {norm(from)};
+  statement.make = [=](const auto& reads, const auto& writes, const auto& numbers) {
     Step step = (A.*step_of)(reads.front(), writes.front());
+    if (!numbers.empty()) step = with_norm(std::move(step), numbers.front());
     if (views) step.views = [part = *views](const Scalars&) { return part; };
     return step;
   };

@@ -6,6 +6,8 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/user_projector.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -69,7 +71,14 @@ ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Gri
   parameters.projector = projector;
   parameters.gpu = gpu;
   parameters.slices_innermost = slices_innermost_pay(devices, geometry, volume, projections);
-  pair.forward = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  if (const UserProjector* users = projector.users()) {
+    if (forms.hardware_interpolation)
+      throw InputError("`hardware_interpolation` goes with `projector = joseph`; " + projector_name(projector) +
+                       " reads the volume as it is written");
+    pair.forward = users->forward(geometry, volume, projections);
+  } else {
+    pair.forward = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  }
   parameters.hardware_interpolation = forms.hardware_interpolation;
   if (forms.hardware_interpolation)
     pair.fast = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
@@ -81,6 +90,8 @@ ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Gri
     options.hardware_interpolation = forms.hardware_interpolation;
     options.cpu = !gpu;
     pair.adjoint = std::make_shared<Backprojection>(geometry, projections, volume, options);
+  } else if (const UserProjector* users = backprojector.users()) {
+    pair.adjoint = users->adjoint(geometry, volume, projections);
   } else if (auto slices = faster_in_slices(geometry, projections, volume, backprojector, devices)) {
     pair.adjoint = std::move(slices);
   } else {

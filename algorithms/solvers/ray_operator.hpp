@@ -59,6 +59,9 @@ class RayOperator {
   /// Projection for which an error of 1e-3 of a weight does not matter: for steps of solvers that converge in spite of
   /// it, but not for what is reported of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
+  /// True if the step's scalars must have input_norm.
+  bool project_takes_norm() const { return pair_.forward->takes_norm(); }
+  bool backproject_takes_norm() const { return pair_.adjoint->takes_norm(); }
   /// True if the operator used for A^T is A^T.
   bool matched() const { return pair_.matched; }
   /// to = A^T from, or its replacement.

@@ -254,7 +254,7 @@ class Runner {
       constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
       rate.fetch = {.channels = 4};
       rate.fetches =
-          expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*form.projector)];
+          expected.terms * static_cast<double>(scan_.volume.count()) * reads[form.projector->named()];
     } else if (form.images) {
       rate.fetch = {.image = true, .channels = form.pack, .half = form.half, .nearest = !form.hardware};
       rate.fetches = rate.updates / form.pack * (form.hardware ? 1 : 4);

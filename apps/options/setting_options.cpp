@@ -1,6 +1,7 @@
 #include "apps/options/setting_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -24,14 +25,15 @@ CLI::Option* add_option(CLI::App& app, Setting& setting) {
                 flags, [&setting](const std::string& text) { setting.set({text}); }, help);
   if (setting.most_words() > 1 && !setting.repeats()) option->expected(1, setting.most_words());
   option->type_name(setting.unit())->required(setting.is_required())->default_str(setting.initial());
-  if (setting.kind() == SettingKind::word) return option->check(CLI::IsMember(setting.words()));
+  const bool word = setting.kind() == SettingKind::word;
+  if (word && setting.file_suffix().empty()) return option->check(CLI::IsMember(setting.words()));
   if (!setting.checked()) return option;
   return option->check(CLI::Validator(
       [&setting](std::string& text) {
         const std::string expected = setting.expected(text);
         return expected.empty() ? "" : fmt::format("'{}' was given, expected {}", text, expected);
       },
-      ""));
+      word ? fmt::format("{{{},FILE{}}}", fmt::join(setting.words(), ","), setting.file_suffix()) : ""));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -108,6 +108,31 @@ class Kernel:
         return results[0] if len(results) == 1 else results
 
 
+class Projector:
+    """A projector of your own in OpenCL C: a ray model, whose exact adjoint the toolkit makes, or a pair of kernels.
+
+    source: its text, or the path of a .cl file (cl/user_projector.clh says how it is written, docs/projectors has
+    examples). tables: arrays of numbers that it reads as `__global const float* name`, by their names. macros: defines
+    before its text. Raises InputError for a text that is no projector.
+    """
+
+    def __init__(self, source: Union[str, "os.PathLike[str]"], *, tables: Optional[Mapping[str, Any]] = None,
+                 macros: Optional[Mapping[str, Any]] = None) -> None:
+        name = "the projector"
+        if isinstance(source, os.PathLike):
+            name = f"the projector '{os.fspath(source)}'"
+            with open(source, encoding="utf-8") as file:
+                source = file.read()
+        _check.text(source, "source", "the text of a projector, or a pathlib.Path of its file")
+        numbers = {each: np.ascontiguousarray(as_values(values, each), np.float32).ravel() for each, values in (tables or {}).items()}
+        self._core = _core.UserProjector(name, source, numbers, {each: str(value) for each, value in (macros or {}).items()})
+
+    @property
+    def is_ray_model(self) -> bool:
+        """True if the toolkit makes its adjoint."""
+        return bool(self._core.is_ray_model)
+
+
 def _scalar(value: Any) -> Any:
     if isinstance(value, Scalar):
         return value
@@ -151,15 +176,16 @@ class Context:
     """Devices, one volume grid and one stack of projections.
 
     Arrays lie on the devices where they fit, in slabs; else in host memory, and slabs take turns. device,
-    device_memory: as the command's options.
+    device_memory: as the command's options. projector: a name, or a Projector of your own.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
-                 projector: str = "automatic") -> None:
+                 projector: "Union[str, Projector]" = "automatic") -> None:
         grid = require_geometry(geometry).grid_of(grid)
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
-            self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(), projector))
+            self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(),
+                                 projector._core if isinstance(projector, Projector) else projector))
         self.volume = self.operator.domain
         self.projections = self.operator.range
 

@@ -10,6 +10,7 @@
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
 #include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/user_projector.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
@@ -244,11 +245,18 @@ void add_context(nb::module_& module) {
       .def("wait", [](const Context& on) { computed([&] { on.wait(); }); })
       .def_prop_ro("passes", &Context::passes)
       .def_prop_ro("last_kernel", [](const Context& on) { return std::string(on.last_kernel()); })
+      .def("projector",
+           [](const Context& on, const GeometryFile& geometry, const GridTuple& volume, const GridTuple& stack,
+              const std::string& projector) {
+             return recorded([&] {
+               return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack),
+                                    projector_choice(projector));
+             });
+           })
       .def("projector", [](const Context& on, const GeometryFile& geometry, const GridTuple& volume,
-                           const GridTuple& stack, const std::string& projector) {
+                           const GridTuple& stack, const UserProjector& projector) {
         return recorded([&] {
-          return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack),
-                               projector_choice(projector));
+          return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack), Projector(projector));
         });
       });
 }

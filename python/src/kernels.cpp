@@ -1,4 +1,5 @@
 // OpenCL C of users over arrays.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +9,7 @@
 #include <mutex>
 
 #include "algorithms/expressions/kernel.hpp"
+#include "algorithms/projectors/user_projector.hpp"
 #include "python/src/core.hpp"
 #include "python/src/lazy.hpp"
 
@@ -17,6 +19,9 @@ namespace {
 namespace ex = halocline::expressions;
 using Names = std::vector<std::string>;
 using Arrays = std::map<std::string, LazyPointer>;
+
+// Numbers of a projector.
+using Table = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 bool has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -52,6 +57,18 @@ Arrays call(const ex::Kernel& kernel, const Arrays& given, const Names& written,
 }  // namespace
 
 void add_kernels(nb::module_& module) {
+  nb::class_<UserProjector>(module, "UserProjector")
+      .def("__init__",
+           [](UserProjector* self, const std::string& name, const std::string& source,
+              const std::map<std::string, Table>& tables, const std::map<std::string, std::string>& macros) {
+             guarded([&] {
+               UserProjectorOptions options{{}, macros};
+               for (const auto& [table, values] : tables)
+                 options.tables[table].assign(values.data(), values.data() + values.size());
+               new (self) UserProjector(name, source, std::move(options));
+             });
+           })
+      .def_prop_ro("is_ray_model", &UserProjector::is_ray_model);
   nb::class_<ex::Kernel>(module, "Kernel")
       .def("__init__",
            [](ex::Kernel* self, const std::string& source, const std::string& name, const Names& arguments,

@@ -1,0 +1,52 @@
+#include "algorithms/projectors/user_arguments.hpp"
+
+#include "algorithms/support/kernel_numbers.hpp"
+#include "host/opencl/work_groups.hpp"
+#include "host/system/error.hpp"
+
+namespace halocline {
+namespace {
+
+std::string array_name(const std::string& table) {
+  return "table " + table;
+}
+
+}  // namespace
+
+RayTable whole_rays(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
+                    const Grid& projections) {
+  RayTable table = make_rays(geometry, volume, projections);
+  if (!table.sources.empty())
+    throw InputError({.what = projector.name(),
+                      .found = "a volume that reaches to the source or to the detector, where rays end",
+                      .expected = "rays that pass the whole volume",
+                      .remedy = "take a smaller volume, or `rays = through` for a virtual detector"});
+  return table;
+}
+
+void add_user_tables(Requirements& requirements, const UserProjector& projector) {
+  for (const auto& [name, values] : projector.tables())
+    requirements.arrays.push_back({.name = array_name(name), .kind = ArrayKind::fixed, .elements = values.size()});
+}
+
+void set_user_tables(Slab& slab, const UserProjector& projector) {
+  for (const auto& [name, values] : projector.tables())
+    slab.set(array_name(name), values.data(), values.size() * sizeof(float));
+}
+
+void add_user_tables(std::vector<SlabArgument>& arguments, const UserProjector& projector) {
+  for (const auto& table : projector.tables()) arguments.emplace_back(in(array_name(table.first)));
+}
+
+void launch_user_kernel(Slab& slab, const UserProjector& projector, const std::string& kernel,
+                        const std::string& options, const std::array<std::size_t, 3>& global,
+                        const std::vector<SlabArgument>& arguments) {
+  const KernelSpec spec{projector.file(), kernel, projector.build_options() + options};
+  if (projector.group()[0] == 0) return slab.launch(spec, global, arguments);
+  const auto group = work_group_within(projector.group(), slab.device());
+  std::array<std::size_t, 3> rounded{};
+  for (std::size_t axis = 0; axis < 3; ++axis) rounded[axis] = parts_of(global[axis], group[axis]) * group[axis];
+  slab.launch(spec, rounded, group, arguments);
+}
+
+}  // namespace halocline

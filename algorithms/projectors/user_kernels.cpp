@@ -1,0 +1,80 @@
+#include "algorithms/projectors/user_kernels.hpp"
+
+#include "algorithms/projectors/ray_arguments.hpp"
+#include "algorithms/projectors/user_arguments.hpp"
+
+namespace halocline {
+
+UserKernels::UserKernels(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
+                         const Grid& projections)
+    : projector_(projector),
+      volume_(volume),
+      projections_(projections),
+      table_(whole_rays(projector, geometry, volume, projections)) {
+  for (const View& view : geometry.views)
+    for (const double value : index_to_detector(view, volume, projections))
+      matrices_.push_back(static_cast<float>(value));
+}
+
+void UserKernels::declare(Requirements& requirements) const {
+  requirements.size = volume_.size;
+  requirements.stack = projections_.size;
+  add_table_arrays(requirements, table_);
+  add_user_tables(requirements, projector_);
+  requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
+}
+
+void UserKernels::start(Slab& slab) const {
+  set_table(slab, table_);
+  set_user_tables(slab, projector_);
+  slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
+}
+
+void UserKernels::launch(Slab& slab, const std::string& kernel, const std::array<std::size_t, 3>& global,
+                         const std::string& read, const std::string& written, Range slices, Range rows,
+                         Range views) const {
+  std::vector<SlabArgument> arguments{in(read), inout(written), in("rays"), in("matrices")};
+  add_table(arguments, table_, projections_.size[0], false);
+  arguments.insert(arguments.end(),
+                   {slab.extent(slices), per_axis(volume_.spacing), batch_of(projections_, rows, views)});
+  add_user_tables(arguments, projector_);
+  launch_user_kernel(slab, projector_, kernel, table_options(table_), global, arguments);
+}
+
+Requirements UserProjection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "project";
+  requirements.form = ProgramForm::ray_sums;
+  requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
+                         {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
+  kernels_.declare(requirements);
+  requirements.halo_high = kernels_.projector().halo();
+  requirements.kernels = {"project"};
+  requirements.cost.bytes = 20;
+  return requirements;
+}
+
+void UserProjection::project(Slab& slab, Range views, const Scalars&) const {
+  const auto& size = kernels_.projections().size;
+  kernels_.launch(slab, "project", {size[0], size[1], views.size()}, "volume", "projections", slab.interior(),
+                  {0, static_cast<std::int64_t>(size[1])}, views);
+}
+
+Requirements UserBackprojection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "backproject";
+  requirements.form = ProgramForm::voxel_sums;
+  requirements.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+                         {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output}};
+  kernels_.declare(requirements);
+  requirements.kernels = {"backproject"};
+  requirements.cost.bytes = 20;
+  return requirements;
+}
+
+void UserBackprojection::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
+  const auto& size = kernels_.volume().size;
+  kernels_.launch(slab, "backproject", {size[0], size[1], slices.size()}, "raw", "volume", slices, slab.rows(), views);
+}
+
+}  // namespace halocline

@@ -1,0 +1,49 @@
+"""Projectors of users: ray models and pairs of kernels."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import halocline as hc
+from halocline import arrays
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "projectors"
+
+
+@pytest.mark.parametrize("stem, ours", [("joseph", "joseph"), ("siddon", "siddon")])
+def test_a_ray_model_is_the_librarys_projector(geometry, grid, volume, projections, stem, ours):
+    own, library = (hc.Context(geometry, grid, projector=each) for each in (arrays.Projector(EXAMPLES / f"{stem}.cl"), ours))
+    y, expected = (on.operator(on.array(volume)).get() for on in (own, library))
+    assert np.abs(y - expected).max() < 1e-5 * expected.max()
+    back, wanted = (on.operator.T(on.array(projections)).get() for on in (own, library))
+    assert np.abs(back - wanted).max() < 1e-5 * wanted.max()
+
+
+def test_tables_make_weights_and_the_adjoint_is_exact(geometry, grid, volume, projections):
+    model = arrays.Projector(EXAMPLES / "attenuated.cl", tables={"mu": 0.01 * volume})
+    assert model.is_ray_model
+    on = hc.Context(geometry, grid, projector=model)
+    plain = hc.Context(geometry, grid, projector="joseph")
+    x, y = on.array(volume), on.array(projections)
+    assert on.operator(x).get().sum() < 0.99 * plain.operator(plain.array(volume)).get().sum()
+    assert float(arrays.dot(on.operator(x), y)) == pytest.approx(float(arrays.dot(x, on.operator.T(y))), rel=1e-6)
+
+
+def test_verbs_take_a_file(geometry, grid, volume, projections):
+    path = str(EXAMPLES / "joseph.cl")
+    assert np.abs(hc.project(volume, geometry, grid, projector=path) - projections).max() < 1e-5 * projections.max()
+    A = hc.Operator(geometry, grid, projector=path)
+    assert hc.adjoint_error(A) < 1e-6
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: arrays.Projector("int x;"), "no projector"),
+    (lambda: arrays.Projector("#define PROJECTOR_VERSION 3\nvoid trace(TRACE_PARAMETERS) {}"), "PROJECTOR_VERSION 3"),
+    (lambda: arrays.Projector(EXAMPLES / "joseph.cl", macros={"a b": 1}), "expected names as C has them"),
+    (lambda: arrays.Projector(EXAMPLES / "attenuated.cl", tables={"mu": np.zeros(0, np.float32)}), "mu"),
+    (lambda: arrays.Projector(EXAMPLES / "none.cl"), "none.cl"),
+])
+def test_wrong_texts_are_refused(call, message):
+    with pytest.raises((hc.InputError, ValueError, TypeError, OSError), match=message):
+        call()

@@ -1,0 +1,262 @@
+// labels: device slab dealt
+// Users' projectors: the guide's examples (docs/projectors) beside the library's and double precision, exact adjoints,
+// the same bits however the work is split, solvers, and texts that are refused.
+#include "algorithms/projectors/user_projector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/reconstruct.hpp"
+#include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
+#include "tests/support/reconstruct_run.hpp"
+#include "tests/support/split_runs.hpp"
+
+namespace halocline::user_projector_test {
+namespace {
+
+using reference::device;
+using Voxels = std::vector<float>;
+
+std::string example(const std::string& stem) {
+  return (std::filesystem::path(HALOCLINE_SOURCE_DIR) / "docs" / "projectors" / (stem + ".cl")).string();
+}
+
+// The scenes whose rays pass the whole volume.
+std::vector<reference::Scene> whole_scenes() {
+  std::vector<reference::Scene> all = reference::scenes();
+  std::erase_if(
+      all, [](const auto& scene) { return !make_rays(scene.geometry, scene.grid, scene.projections).sources.empty(); });
+  return all;
+}
+
+double largest_error(const Voxels& found, const Voxels& expected) {
+  double error = 0, largest = 0;
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    error = std::max(error, std::abs(static_cast<double>(found[n]) - expected[n]));
+    largest = std::max(largest, std::abs(static_cast<double>(expected[n])));
+  }
+  return error / largest;
+}
+
+double adjoint_gap(const Voxels& ax, const Volume& y, const Voxels& aty, const Volume& x) {
+  const double forward = std::inner_product(ax.begin(), ax.end(), y.voxels.begin(), 0.0);
+  const double back = std::inner_product(aty.begin(), aty.end(), x.voxels.begin(), 0.0);
+  return std::abs(forward - back) / std::abs(forward);
+}
+
+class UserProjectors : public testing::TestWithParam<reference::Scene> {
+ protected:
+  const reference::Scene& scene = GetParam();
+  Volume volume = reference::random_volume(scene.grid, 7), stack = reference::random_volume(scene.projections, 3);
+
+  Projector own(const std::string& stem) const {
+    if (stem != "attenuated") return projector_from_name(example(stem));
+    UserProjectorOptions options;
+    options.tables["mu"] = reference::random_volume(scene.grid, 9).voxels;
+    for (float& each : options.tables["mu"]) each *= 0.02f;
+    return UserProjector::from_file(example(stem), options);
+  }
+  SplitRun projecting(const Projector& projector) const {
+    return [this, projector](const std::vector<Device>& devices, const RunOptions& options) {
+      return project(volume, scene.geometry, scene.projections, {projector}, devices, options);
+    };
+  }
+  SplitRun backprojecting(const Projector& projector) const {
+    return [this, projector](const std::vector<Device>& devices, const RunOptions& options) {
+      return backproject(stack, scene.geometry, scene.grid, projector, devices, options);
+    };
+  }
+};
+
+TEST_P(UserProjectors, JosephIsTheLibrarys) {
+  const Projector model = own("joseph");
+  EXPECT_LT(largest_error(projecting(model)(device(), {}).output.voxels,
+                          projecting(Projector::joseph)(device(), {}).output.voxels),
+            2e-6);
+  EXPECT_LT(largest_error(backprojecting(model)(device(), {}).output.voxels,
+                          backprojecting(Projector::joseph)(device(), {}).output.voxels),
+            2e-6);
+}
+
+TEST_P(UserProjectors, SiddonIsTheLibrarys) {
+  const Projector model = own("siddon");
+  EXPECT_LT(largest_error(projecting(model)(device(), {}).output.voxels,
+                          projecting(Projector::siddon)(device(), {}).output.voxels),
+            1e-5);
+  EXPECT_LT(largest_error(backprojecting(model)(device(), {}).output.voxels,
+                          backprojecting(Projector::siddon)(device(), {}).output.voxels),
+            1e-5);
+}
+
+TEST_P(UserProjectors, AdjointsAreExact) {
+  for (const std::string stem : {"joseph", "siddon", "attenuated", "nearest"}) {
+    SCOPED_TRACE(stem);
+    const Projector model = own(stem);
+    EXPECT_LT(adjoint_gap(projecting(model)(device(), {}).output.voxels, stack,
+                          backprojecting(model)(device(), {}).output.voxels, volume),
+              1e-6);
+  }
+}
+
+TEST_P(UserProjectors, SplitsChangeNoBit) {
+  for (const std::string stem : {"joseph", "attenuated", "nearest"}) {
+    SCOPED_TRACE(stem);
+    const Projector model = own(stem);
+    for (const SplitRun& run : {projecting(model), backprojecting(model)}) {
+      const RunResult whole = run(device(), {});
+      EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
+      for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {static_cast<int>(scene.grid.size[2]), 5}}) {
+        if (slabs > static_cast<int>(scene.grid.size[2])) continue;
+        SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
+        const RunResult other = run(device(), split(slabs, batch));
+        EXPECT_EQ(other.plan.slabs.size(), static_cast<std::size_t>(slabs));
+        EXPECT_TRUE(other.output.voxels == whole.output.voxels);
+        EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
+      }
+      const auto& two = reference::sub_devices(2);
+      EXPECT_TRUE(run(two, shared(two, 2, 3)).output.voxels == run(reference::undivided(), {}).output.voxels);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, UserProjectors, testing::ValuesIn(whole_scenes()),
+                         [](const auto& info) { return info.param.name; });
+
+// A parallel beam along an axis of voxels, whose attenuated line integrals are a sum that a person can write down.
+TEST(UserProjector, AttenuatesOnTheWayToTheDetector) {
+  CircularOptions circle;
+  circle.sid = 200;
+  circle.sdd = 0;
+  circle.angles = {0, 180};
+  const Geometry geometry = circular_geometry(circle);
+  const Grid grid = default_grid({8, 6, 5}, {2, 2, 2}), stack = reference::detector(8, 5, 2, 2, 2);
+  UserProjectorOptions options;
+  options.tables["mu"].assign(grid.count(), 0.03f);
+  const Projector model = UserProjector::from_file(example("attenuated"), options);
+  Volume activity = reference::random_volume(grid, 5);
+  const Volume views = project(activity, geometry, stack, {model}, device()).output;
+  for (std::size_t k = 0; k < 5; ++k)
+    for (std::size_t i = 0; i < 8; ++i) {
+      double towards_one_end = 0, towards_the_other = 0;
+      for (std::size_t j = 0; j < 6; ++j) {
+        towards_one_end += 2 * activity.at(i, j, k) * std::exp(-0.03 * 2 * (static_cast<double>(j) + 0.5));
+        towards_the_other += 2 * activity.at(i, j, k) * std::exp(-0.03 * 2 * (5.5 - static_cast<double>(j)));
+      }
+      // The detector is at smaller z (j) than the source in the view at 0 degrees; at 180 its columns run backwards.
+      EXPECT_NEAR(views.at(i, k, 0), towards_one_end, 1e-5) << i << ' ' << k;
+      EXPECT_NEAR(views.at(7 - i, k, 1), towards_the_other, 1e-5) << i << ' ' << k;
+    }
+}
+
+TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {
+  const auto scene = whole_scenes().front();
+  const Volume stack = reference::random_volume(scene.projections, 3);
+  const auto voxels = [&](const UserProjectorOptions& options) {
+    return backproject(stack, scene.geometry, scene.grid, UserProjector::from_file(example("joseph"), options),
+                       device())
+        .output.voxels;
+  };
+  EXPECT_TRUE(voxels({.macros = {{"PORTABLE_ATOMICS", ""}}}) == voxels({}));
+}
+
+TEST(UserProjector, SumsOfAnySizeKeepTheirDigits) {
+  const auto scene = whole_scenes().front();
+  const Projector model = projector_from_name(example("joseph"));
+  const Volume unit = reference::random_volume(scene.grid, 7);
+  const auto of_size = [&](float size) {
+    Volume volume = unit;
+    for (float& each : volume.voxels) each *= size;
+    return project(volume, scene.geometry, scene.projections, {model}, device()).output.voxels;
+  };
+  const Voxels ones = of_size(1);
+  for (const int exponent : {-100, -60, 60, 100}) {
+    Voxels scaled = of_size(std::ldexp(1.0f, exponent));
+    for (float& each : scaled) each = std::ldexp(each, -exponent);
+    EXPECT_TRUE(scaled == ones) << exponent;
+  }
+}
+
+TEST(UserProjector, SolversTakeIt) {
+  const auto scene = whole_scenes().front();
+  const Volume truth = reference::random_volume(scene.grid, 7);
+  const MeasuredScan scan{scene, project(truth, scene.geometry, scene.projections, device()).output};
+  const auto image = [&](const std::string& method, const Projector& projector, const std::vector<Device>& devices,
+                         const RunOptions& options) {
+    ReconstructionParameters parameters;
+    parameters.method = method;
+    parameters.passes = 4;
+    parameters.projector = projector;
+    parameters.lambda = method == "spdhg" ? 0.01 : 0;
+    return scan.reconstructed(parameters, devices, options).x.voxels;
+  };
+  for (const std::string method : {"sirt", "cgls", "osem", "spdhg"}) {
+    SCOPED_TRACE(method);
+    const Projector model = projector_from_name(example("joseph"));
+    const Voxels found = image(method, model, device(), {});
+    EXPECT_LT(largest_error(found, image(method, Projector::joseph, device(), {})), 1e-4);
+    EXPECT_TRUE(image(method, model, device(), split(3, 2)) == found) << "slabs";
+    const auto two = reference::sub_devices(2);
+    EXPECT_TRUE(image(method, model, two, shared(two)) == image(method, model, reference::undivided(), {}))
+        << "two devices";
+  }
+}
+
+void expect_refused(const std::function<void()>& action, const std::string& part) {
+  try {
+    action();
+    ADD_FAILURE() << "no error, expected: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(UserProjector, RefusesTextsThatAreNoProjector) {
+  const std::string version = "#define PROJECTOR_VERSION 1\n", trace = "void trace(TRACE_PARAMETERS) {}\n";
+  const auto refused = [](const std::string& text, const std::string& part, const UserProjectorOptions& options = {}) {
+    expect_refused([&] { UserProjector("mine", text, options); }, part);
+  };
+  refused(version, "mine is no projector; expected a ray model");
+  refused(version + "// void trace(TRACE_PARAMETERS) {}", "no projector");
+  refused(version + "__kernel void project(int a) {}", "without the kernel backproject");
+  refused(version + "__kernel void backproject(int a) {}", "without the kernel project");
+  refused(version + trace + "kernel void project(int a) {}", "both a ray model");
+  refused(trace, "without PROJECTOR_VERSION; expected \"#define PROJECTOR_VERSION 1\"");
+  refused("#define PROJECTOR_VERSION 2\n" + trace, "PROJECTOR_VERSION 2");
+  refused(version + trace + "#define PROJECTOR_HALO 1.5e3\n", "PROJECTOR_HALO of mine is 1.5e3; expected 0 to 64");
+  refused(version + trace + "#define PROJECTOR_LARGEST_WEIGHT big\n", "is big; expected a positive number");
+  refused(version + trace + "#define PROJECTOR_GROUP 16, 8\n", "PROJECTOR_GROUP of mine is 16, 8");
+  refused(version + trace, "\"a b\"; expected names", {.macros = {{"a b", "1"}}});
+  refused(version + trace, "mu without numbers", {.tables = {{"mu", {}}}});
+  expect_refused([] { projector_from_name("no_such_file.cl"); }, "the projector 'no_such_file.cl'");
+  expect_refused([] { projector_from_name("best"); }, "or a file of OpenCL C that ends in .cl");
+}
+
+TEST(UserProjector, SaysWhatIsWrongInARun) {
+  const auto scene = whole_scenes().front();
+  Volume volume = reference::random_volume(scene.grid, 7);
+  const auto run = [&](const std::string& body) {
+    const UserProjector model("mine", "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {\n" + body + "\n}\n");
+    return project(volume, scene.geometry, scene.projections, {model}, device()).output.voxels;
+  };
+  expect_refused([&] { run("VISIT(1, 1, 1, 1e6f);"); }, "#define PROJECTOR_LARGEST_WEIGHT");
+  expect_refused([&] { run("VISIT(1, 1, 1, NAN);"); }, "a weight that is not finite");
+  expect_refused([&] { run("wrong(1);"); }, ":3:");  // the user's line
+  const Voxels outside = run("VISIT(-1, 0, 0, 1); VISIT(0, extent.ny, 0, 1); VISIT(0, 0, extent.nz, 1);");
+  EXPECT_TRUE(std::all_of(outside.begin(), outside.end(), [](float each) { return each == 0; }));
+  volume.voxels[3] = std::numeric_limits<float>::quiet_NaN();
+  Volume views = Volume::uninitialised(scene.projections);
+  MemorySink sink(views);
+  expect_refused(
+      [&] {
+        project_into(MemorySource(volume), scene.geometry, sink, {projector_from_name(example("joseph"))}, device());
+      },
+      "values that are not finite");
+}
+
+}  // namespace
+}  // namespace halocline::user_projector_test
