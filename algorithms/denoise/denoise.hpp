@@ -15,17 +15,17 @@ namespace halocline {
 
 constexpr int most_iterations = 1000000;
 
-/// Parameters of denoise(). Lengths in mm.
-struct DenoiseParameters {
+/// Parameters of denoise(). Lengths in mm. `statistical` and Regulariser::guided are for plan_denoise(): denoise() goes
+/// by its weights and its reference.
+struct DenoiseParameters : GivenParameters {
   std::string method = "pdu";
   std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
   /// Strength in place of alpha, without a unit: alpha = alpha_sigma / (sigma h), where sigma is the noise that
   /// `strength` "auto" uses (pdu with weights: their RMS; pdu4d: estimate_noise_of_frames()) and h mean_spacing(), in
   /// space. The same number has the same effect on a volume in other grey values, with an offset or in other lengths.
   std::optional<double> alpha_sigma;
-  int iterations = 500;                    // at most
-  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1; 0: all iterations
-  Schedule schedule = Schedule::standard;  // pdu, spdu
+  int iterations = 500;  // at most
+  double gap = 1e-3;     // pdu, spdu: relative duality gap to stop at, below 1; 0: all iterations
   /// pdu, spdu with the schedules default or zhu-chan: iterations a pass over memory (0: two kernels in place, which
   /// need the least memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
   std::optional<int> stages, dual_bits;
@@ -33,11 +33,6 @@ struct DenoiseParameters {
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
-  std::optional<double> adaptive_delta;  // tvgd, grey values per mm: differences well above it are kept (TvgdVariant)
-  bool statistical = false;              // tvgd for plan_denoise(): denoise() goes by its weights
-  Regulariser regulariser;               // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
-  FilterParameters filter;               // gaussian, median, nlm
-  TimeAxis time;                         // pdu4d; pdu, spdu where the third axis is time
   /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
   /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
   std::vector<double> alpha_path;

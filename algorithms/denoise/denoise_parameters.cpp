@@ -29,16 +29,11 @@ bool gives_alpha(const DenoiseParameters& parameters) {
 
 MethodParameters method_parameters(const Grid& grid, const DenoiseParameters& parameters) {
   MethodParameters method;
+  static_cast<GivenParameters&>(method) = parameters;
   method.size = grid.size;
   method.spacing = grid.spacing;
   method.iterations = parameters.iterations;
   method.gap = parameters.gap > 0 ? parameters.gap : -1;  // without a target the certificate of the end is enough
-  method.schedule = parameters.schedule;
-  method.adaptive_delta = parameters.adaptive_delta;
-  method.statistical = parameters.statistical;
-  method.regulariser = parameters.regulariser;
-  method.filter = parameters.filter;
-  method.time = parameters.time;
   if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
   return method;

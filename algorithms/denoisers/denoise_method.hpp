@@ -18,28 +18,33 @@
 
 namespace halocline {
 
-/// Parameters of every method of the registry; each takes what it needs. Lengths in mm.
-struct MethodParameters {
+/// Parameters that methods take as a user gives them.
+struct GivenParameters {
+  Schedule schedule = Schedule::standard;  // pdu, spdu
+  std::optional<double> adaptive_delta;    // tvgd, grey values per mm: differences well above it are kept (TvgdVariant)
+  bool statistical = false;                // tvgd: steps are proportional to the root of the input "w"
+  Regulariser regulariser;                 // pdu, spdu
+  FilterParameters filter;                 // gaussian, median, nlm
+  TimeAxis time;                           // pdu4d; pdu, spdu where the third axis is time
+};
+
+/// Parameters of every method of the registry; each takes what it needs. Lengths in mm. The bounds of the regulariser
+/// are less what was subtracted from the grey values.
+struct MethodParameters : GivenParameters {
   std::array<std::size_t, 3> size{1, 1, 1};
   std::array<double, 3> spacing{1, 1, 1};
   int iterations = 1;
   // pdu, spdu
-  double lambda = 1;  // grey values times mm
-  double gap = 0;     // stop at this relative duality gap; 0: do all iterations
-  Schedule schedule = Schedule::standard;
+  double lambda = 1;          // grey values times mm
+  double gap = 0;             // stop at this relative duality gap; 0: do all iterations
   double largest_weight = 1;  // spdu
   FusedForm fused;            // pdu, spdu with the default schedule
   // tvgd
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
-  std::optional<double> adaptive_delta;  // grey values per mm: differences well above are edges, and are kept
-  bool statistical = false;              // steps are proportional to the root of the input "w"
   KernelVariants variants;
-  Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
-  FilterParameters filter;  // gaussian, median, nlm
-  double noise = 1;         // nlm: standard deviation, grey values
-  TimeAxis time;            // pdu4d
+  double noise = 1;  // nlm: standard deviation, grey values
   std::vector<double>
       path;  // pdu, spdu: values of lambda to do after one another, `iterations` at most each; empty: one
 };

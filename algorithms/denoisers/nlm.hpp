@@ -11,7 +11,7 @@ namespace halocline {
 /// result "u".
 class Nlm : public Filter {
  public:
-  /// Uses size, noise, filter.patch_radius, filter.search_radius, filter.strength, variants.
+  /// Uses size, noise, filter, variants.
   explicit Nlm(const MethodParameters& parameters);
 
   Requirements requirements() const override;

@@ -1,6 +1,6 @@
 #include "algorithms/jobs/denoise_settings.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/registry.hpp"
@@ -46,32 +46,15 @@ void add_step_settings(Settings& settings, DenoiseSettings& denoise) {
 }
 
 void add_filter_settings(Settings& settings, FilterParameters& filter) {
-  settings
-      .add("sigma", filter.sigma,
-           "gaussian: standard deviation in mm. Default: the coarsest voxel spacing of the axes with more than one "
-           "voxel")
-      .positive()
-      .unit("S")
-      .group(filter_group);
-  settings.add("radius", filter.radius, "median: the window is a cube of 2R+1 voxels. Default: 1")
-      .whole_from(1, 5)
-      .unit("R")
-      .group(filter_group);
-  settings.add("patch-radius", filter.patch_radius, "nlm: voxels around two that are compared. Default: 1")
-      .whole_from(0, 5)
-      .unit("R")
-      .group(filter_group);
-  settings.add("search-radius", filter.search_radius, "nlm: how far alike voxels are looked for. Default: 3, in 2D 7")
-      .whole_from(1, 20)
-      .unit("R")
-      .group(filter_group);
-  settings
-      .add("strength", filter.strength,
-           fmt::format("nlm: how unlike patches may be, in standard deviations of the estimated noise. Default: {}",
-                       default_nlm_strength))
-      .positive()
-      .unit("H")
-      .group(filter_group);
+  for (const FilterParameter& each : filter_parameters()) {
+    std::string name = each.name.substr(each.name.find('.') + 1);
+    std::replace(name.begin(), name.end(), '_', '-');
+    const std::string help = each.method + ": " + each.help;
+    Setting& setting = each.number != nullptr
+                           ? settings.add(name, filter.*each.number, help).positive()
+                           : settings.add(name, filter.*each.voxels, help).whole_from(each.least, each.most);
+    setting.unit(each.unit).group(filter_group);
+  }
 }
 
 void add_time_settings(Settings& settings, DenoiseSettings& denoise) {
