@@ -13,6 +13,7 @@
 #include "algorithms/preprocessing/counts_part.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/commands/slices_work.hpp"
+#include "apps/images/formats_of_itk.hpp"
 #include "apps/images/growing_series.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
@@ -196,8 +197,7 @@ class GrowingProjections {
 void check_without_projections(const Job& job, const SlicesCommand& command, const std::optional<Geometry>& geometry) {
   namespace fs = std::filesystem;
   check_readable_series(command.input);
-  const auto extension = fs::path(command.input).extension();
-  if (fs::is_directory(command.input) || extension == ".tif" || extension == ".tiff")
+  if (fs::is_directory(command.input) || is_tiff_name(command.input))
     placed_projections(command.projections.detector, {{}, {}, "TIFF", {}}, in_quotes(command.input), command.geometry);
   // The views of the first window, which is calibrated. One of all views may have any number until the geometry is
   // read.

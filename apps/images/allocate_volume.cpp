@@ -13,10 +13,11 @@ TypedVolume allocate_volume(const Grid& grid, Component component, const std::st
     return TypedVolume(grid, component, scaling);
   } catch (const InputError&) {  // an error about `scratch`
     throw;
-  } catch (const std::exception&) {
+  } catch (const std::exception&) {  // bad_alloc or length_error
     throw InputError(
-        fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
-                    fmt::join(grid.size, " x ")));
+        fmt::format("'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or use a "
+                    "larger machine",
+                    path, fmt::join(grid.size, " x "), grid.count() * component_bytes(component)));
   }
 }
 

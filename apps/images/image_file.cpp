@@ -46,7 +46,7 @@ ImageInfo read_image_info(const std::string& path) {
 }
 
 void require_same_kind(const std::string& path, const std::string& first, const std::string& series) {
-  format_to_read(path).require_same_kind(path, first, series);
+  file_format(path).require_one_kind({first, path}, series);
 }
 
 void check_readable_series(const std::string& series) {
@@ -161,7 +161,7 @@ ReservedImage::ReservedImage(std::string path, const Grid& grid, const ImageStor
 std::size_t ReservedImage::write(const Volume& volume) {
   if (!image_ && storage_.component == Component::float32 &&
       storage_.scaling.identity()) {  // as it is: no copy is needed
-    write_image(volume, path_, false, storage_.notes);
+    write_image(volume, path_, storage_.notes);
     return 0;
   }
   const auto image = image_ ? std::move(image_) : create_image(path_, grid_, storage_);
@@ -172,13 +172,13 @@ std::size_t ReservedImage::write(const Volume& volume) {
   return image->changed();
 }
 
-void write_image(const Volume& volume, const std::string& path, bool compressed, const HeaderNotes& notes) {
+void write_image(const Volume& volume, const std::string& path, const HeaderNotes& notes) {
   const ImageFormat& format = require_writable(path);
   check_grid(volume.grid, "the volume for '" + path + "'");
   if (volume.voxels.size() != volume.grid.count())
     throw InputError(fmt::format("the volume for '{}' has {} values, its grid of {} needs {}", path,
                                  volume.voxels.size(), fmt::join(volume.grid.size, " x "), volume.grid.count()));
-  format.write(volume, path, compressed, notes);
+  format.write(volume, path, notes);
 }
 
 void check_writable(const std::string& path) {

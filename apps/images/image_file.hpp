@@ -46,9 +46,9 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
 
 /// Writes float32. The file appears whole or not at all; an older one is replaced only then. Throws InputError for an
 /// unknown extension, FileError with path and remedy if the disk is full or the folder cannot be written. Files
-/// compressed through ITK are read back to be sure, which needs the volume's memory once more. A .tif with a place for
-/// a number becomes a file a slice (apps/images/slice_files.hpp).
-void write_image(const Volume& volume, const std::string& path, bool compressed = false, const HeaderNotes& notes = {});
+/// compressed through ITK (.nii.gz) are read back to be sure, which needs the volume's memory once more. A .tif with a
+/// place for a number becomes a file a slice (apps/images/slice_files.hpp).
+void write_image(const Volume& volume, const std::string& path, const HeaderNotes& notes = {});
 
 /// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) and
 /// series of files other than DICOM remain on the disk: nothing but what is asked for is read, and a file that is too

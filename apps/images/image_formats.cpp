@@ -40,6 +40,13 @@ bool ImageFormat::writes(const std::string& path) const {
   return holds(write_extensions(), extension_of(path));
 }
 
+void ImageFormat::write(const Volume& volume, const std::string& path, const HeaderNotes& notes) const {
+  const auto image = create(path, volume.grid, {Component::float32, {}, notes});
+  image->begin();
+  copy_voxels(MemorySource(volume), *image);
+  image->commit();
+}
+
 bool ImageFormat::was_written(const std::string& path, std::size_t slices) const {
   std::error_code code;
   return fs::exists(names_slice_files(path) && slices > 0 ? slice_file(path, slices - 1) : path, code);
@@ -62,9 +69,13 @@ void refuse_extension(const std::string& path, bool writing) {
                   writing ? "" : ", a folder with a DICOM series or TIFF files, or a pattern such as 'proj*.tif'"));
 }
 
-const ImageFormat& format_to_read(const std::string& path) {
-  for (const ImageFormat* format : {&memory_format(), &series_format()})
-    if (format->reads(path)) return *format;
+const ImageReader& format_to_read(const std::string& path) {
+  if (memory_format().reads(path)) return memory_format();
+  if (series_format().reads(path)) return series_format();
+  return file_format(path);
+}
+
+const ImageFormat& file_format(const std::string& path) {
   check_input(path, "'" + path + "'");
   for (const ImageFormat* format : file_formats())
     if (format->reads(path)) return *format;

@@ -13,9 +13,9 @@
 #include <optional>
 #include <regex>
 
+#include "apps/images/formats_of_itk.hpp"
 #include "apps/images/new_warning.hpp"
 #include "host/system/error.hpp"
-#include "host/system/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -90,10 +90,8 @@ bool has_wildcards(const std::string& path) {
 }
 
 // The files of a folder's series.
-bool is_tiff_name(const fs::path& file) {
-  std::string end = file.extension().string();
-  end = lower_case(std::move(end));
-  return (end == ".tif" || end == ".tiff") && file.filename().string()[0] != '.';
+bool is_slice_of_folder(const fs::path& file) {
+  return is_tiff_name(file.string()) && file.filename().string()[0] != '.';
 }
 
 fs::path folder_to_look_in(const fs::path& path) {
@@ -105,7 +103,7 @@ std::vector<std::string> tiff_files(const std::string& folder, std::error_code& 
   std::vector<std::string> files;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     std::error_code gone;
-    if (is_tiff_name(at->path()) && !at->is_directory(gone)) files.push_back(at->path().string());
+    if (is_slice_of_folder(at->path()) && !at->is_directory(gone)) files.push_back(at->path().string());
   }
   sort_naturally(files);
   return files;
@@ -235,7 +233,7 @@ bool series_would_hold(const std::string& path, const std::string& file) {
   const auto same_folder = [&](const fs::path& folder) {
     return fs::weakly_canonical(folder, code) == fs::weakly_canonical(folder_to_look_in(file), code);
   };
-  if (fs::is_directory(path)) return same_folder(path) && is_tiff_name(file);
+  if (fs::is_directory(path)) return same_folder(path) && is_slice_of_folder(file);
   const fs::path folder = folder_to_look_in(path), name = fs::path(file).filename();
   if (const NumberPlace place = number_place(fs::path(path).filename().string()); place.found)
     return same_folder(folder) && place.number_in(name.string()).has_value();

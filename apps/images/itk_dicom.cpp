@@ -242,8 +242,10 @@ bool have_dicom_places(const std::vector<std::string>& files) {
   return positions.size() > 1;
 }
 
-std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name) {
-  return DicomStack(files, name).files_in_order();
+ImageInfo order_dicom_files(std::vector<std::string>& files, const std::string& name) {
+  const DicomStack stack(files, name);
+  files = stack.files_in_order();
+  return stack.info();
 }
 
 void require_dicom_rescales(const std::vector<std::string>& files, const std::string& what) {

@@ -26,8 +26,8 @@ std::vector<std::string> dicom_series_files(const std::string& folder);
 
 /// True if each of these files is DICOM of one frame and states its place, and not all state the same.
 bool have_dicom_places(const std::vector<std::string>& files);
-/// Such files in the order of their places.
-std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name);
+/// Brings such files into the order of their places. Returns read_dicom_info() of them.
+ImageInfo order_dicom_files(std::vector<std::string>& files, const std::string& name);
 
 /// Throws InputError that begins with `what` if one of the DICOM files among these lacks a rescale that others have.
 void require_dicom_rescales(const std::vector<std::string>& files, const std::string& what);

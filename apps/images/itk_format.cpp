@@ -5,34 +5,26 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "apps/images/atomic_file.hpp"
 #include "apps/images/float_range.hpp"
 #include "apps/images/formats_of_itk.hpp"
 #include "apps/images/image_format.hpp"
-#include "apps/images/image_series.hpp"
+#include "apps/images/itk_dicom.hpp"
 #include "apps/images/itk_image.hpp"
-#include "apps/images/itk_series.hpp"
 #include "apps/images/new_warning.hpp"
 #include "apps/images/slice_files.hpp"
+#include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "host/volume/typed_volume.hpp"
 
 namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_tiff(const std::string& path) {
-  const std::string extension = extension_of(path);
-  return extension == ".tif" || extension == ".tiff";
-}
-
-bool is_nifti(const std::string& path) {
-  const std::string extension = extension_of(path);
-  return extension == ".nii" || extension == ".nii.gz";
-}
 
 // Warns once a path: some are written again and again.
 void warn_of_tiff(const std::string& path) {
@@ -44,21 +36,20 @@ void warn_of_tiff(const std::string& path) {
 // Larger sizes make ITK's writer fail as on a full disk.
 void require_sizes(const std::string& path, const Grid& grid) {
   constexpr std::size_t most = 32767;  // a limit of nifti1.h
-  if (is_nifti(path) && *std::max_element(grid.size.begin(), grid.size.end()) > most)
+  if (is_nifti_name(path) && *std::max_element(grid.size.begin(), grid.size.end()) > most)
     throw InputError(
         fmt::format("'{}': NIfTI holds at most {} voxels along an axis, the volume has {}; give .mha or .nrrd", path,
                     most, fmt::join(grid.size, " x ")));
 }
 
-void write_through_itk(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
-                       bool compressed) {
-  if (is_tiff(path)) warn_of_tiff(path);
+void write_through_itk(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path) {
+  if (is_tiff_name(path)) warn_of_tiff(path);
   if (names_slice_files(path)) return write_slice_files(grid, storage, voxels, path);
   require_sizes(path, grid);
   TemporaryFile file(path);
   try {
-    write_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
-    verify_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
+    write_itk_image(grid, storage, voxels, file.temporary_path(), false);
+    verify_itk_image(grid, storage, voxels, file.temporary_path());
   } catch (const FileError& error) {
     fail_unwritten(path, std::uint64_t{grid.count()} * component_bytes(storage.component), error.what());
   }
@@ -75,7 +66,7 @@ class ItkSink : public ImageSink {
   void begin() override { sink_.begin(); }
   void write(std::size_t first, std::size_t count, float* from) override { sink_.write(first, count, from); }
   std::size_t changed() const override { return sink_.changed(); }
-  void commit() override { write_through_itk(volume_.grid, storage_, volume_.bytes(), path_, false); }
+  void commit() override { write_through_itk(volume_.grid, storage_, volume_.bytes(), path_); }
 
  private:
   std::string path_;
@@ -83,6 +74,11 @@ class ItkSink : public ImageSink {
   TypedVolume volume_;
   TypedSink sink_;
 };
+
+std::optional<TiffKind> tiff_kind_of(const std::string& file) {
+  check_interrupt();
+  return is_tiff_file(file) ? std::optional(read_tiff_kind(file)) : std::nullopt;
+}
 
 class ItkFormat : public ImageFormat {
  public:
@@ -93,7 +89,7 @@ class ItkFormat : public ImageFormat {
     return fs::is_directory(path) || ImageFormat::reads(path) || itk_can_read(path);
   }
 
-  bool wants_lower_case(const std::string& path) const override { return is_nifti(path); }
+  bool wants_lower_case(const std::string& path) const override { return is_nifti_name(path); }
 
   ImageInfo info(const std::string& path) const override { return read_itk_image_info(path); }
   std::unique_ptr<VolumeSource> open(const std::string& path) const override {
@@ -101,8 +97,17 @@ class ItkFormat : public ImageFormat {
     require_float_range(volume, path);
     return std::make_unique<TypedSource>(std::move(volume));
   }
-  void require_same_kind(const std::string& path, const std::string& first, const std::string& series) const override {
-    require_same_itk_kind(path, first, series);
+
+  bool reads_folder(const std::string& path) const override { return fs::is_directory(path) && itk_holds_dicom(path); }
+  std::optional<ImageInfo> place_slices(std::vector<std::string>& files, const std::string& series) const override {
+    return have_dicom_places(files) ? std::optional(order_dicom_files(files, series)) : std::nullopt;
+  }
+  void require_one_kind(const std::vector<std::string>& files, const std::string& series) const override {
+    const auto first = tiff_kind_of(files.front());
+    for (const auto& file : files)
+      if (const auto kind = tiff_kind_of(file); kind && first)
+        require_same_tiff_kind(*kind, file, *first, files.front(), series);
+    require_dicom_rescales(files, fmt::format("the DICOM series '{}'", series));
   }
 
   void check_storage(const std::string& path, const ImageStorage& storage) const override {
@@ -125,42 +130,19 @@ class ItkFormat : public ImageFormat {
                                     const ImageStorage& storage) const override {
     require_room(path, grid, storage.component);
     ImageStorage kept = storage;
-    if (is_nifti(path))  // which has float32 for them
+    if (is_nifti_name(path))  // which has float32 for them
       kept.scaling = {static_cast<float>(storage.scaling.slope), static_cast<float>(storage.scaling.offset)};
     return std::make_unique<ItkSink>(path, grid, kept);
   }
-  void write(const Volume& volume, const std::string& path, bool compressed, const HeaderNotes& notes) const override {
-    write_through_itk(volume.grid, {Component::float32, {}, notes}, volume.voxels.data(), path, compressed);
+  void write(const Volume& volume, const std::string& path, const HeaderNotes& notes) const override {
+    write_through_itk(volume.grid, {Component::float32, {}, notes}, volume.voxels.data(), path);
   }
-};
-
-std::vector<std::string> slices_of(const std::string& path) {
-  auto files = series_files(path);
-  return files.empty() ? tiff_files(path) : files;
-}
-
-class SeriesFormat : public ItkFormat {
- public:
-  // A folder with DICOM files is no series: they are read together.
-  bool reads(const std::string& path) const override {
-    return !slices_of(path).empty() && !(fs::is_directory(path) && itk_holds_dicom(path));
-  }
-  ImageInfo info(const std::string& path) const override { return read_itk_series_info(slices_of(path), path); }
-  std::unique_ptr<VolumeSource> open(const std::string& path) const override {
-    return open_itk_series(slices_of(path), path);
-  }
-  bool is_read_in_pieces(const std::string&) const override { return true; }
 };
 
 }  // namespace
 
 const ImageFormat& itk_format() {
   static const ItkFormat format;
-  return format;
-}
-
-const ImageFormat& series_format() {
-  static const SeriesFormat format;
   return format;
 }
 

@@ -376,12 +376,10 @@ void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* 
   finish_header_notes(storage.notes, path);
 }
 
-void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
-                      bool compressed) {
+void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path) {
   const Component component = storage.component;
-  const bool packed = compressed || fs::path(path).extension() == ".gz";
   const std::uint64_t expected = grid.count() * component_bytes(component);
-  if (!packed) {
+  if (fs::path(path).extension() != ".gz") {
     const std::uint64_t found = fs::file_size(path);
     if (found < expected) throw FileError(fmt::format("only {} bytes of at least {} were written", found, expected));
     return;
@@ -394,10 +392,6 @@ void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void*
   } catch (const InputError& error) {
     throw FileError(fmt::format("the written file cannot be read back: {}", error.what()));
   }
-}
-
-void write_itk_image(const Volume& volume, const std::string& path, bool compressed) {
-  write_itk_image(volume.grid, {}, volume.voxels.data(), path, compressed);
 }
 
 }  // namespace halocline

@@ -34,12 +34,9 @@ TypedVolume read_itk_frames(const std::string& path);
 /// Throws InputError for float16, FileError with ITK's reason.
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed);
-/// Writes float32.
-void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
 
 /// Detects a full disk, which not all of ITK's writers report: throws FileError if the file is smaller than its voxels
-/// or, where it is compressed, if reading it back gives anything else.
-void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
-                      bool compressed);
+/// or, for .gz, if reading it back gives anything else.
+void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path);
 
 }  // namespace halocline

@@ -238,12 +238,6 @@ class MemoryFormat : public ImageFormat {
                                     const ImageStorage& storage) const override {
     return current->create(name_in_memory(path), grid, storage);
   }
-  void write(const Volume& volume, const std::string& path, bool, const HeaderNotes&) const override {
-    const auto image = create(path, volume.grid, {});
-    image->begin();
-    copy_voxels(MemorySource(volume), *image);
-    image->commit();
-  }
   bool was_written(const std::string& path, std::size_t) const override { return current->has(name_in_memory(path)); }
 
  private:

@@ -94,36 +94,4 @@ void read_inflated(std::istream& in, std::uint64_t compressed_bytes, const std::
   inflater.finish();
 }
 
-std::uint64_t write_deflated(const char* from, std::size_t bytes, std::ostream& out) {
-  struct Deflate {
-    z_stream z{};
-    Deflate() {
-      if (deflateInit(&z, 2) != Z_OK) throw std::bad_alloc();  // noise hardly compresses better at higher levels
-    }
-    ~Deflate() { deflateEnd(&z); }
-  } deflater;
-  z_stream& z = deflater.z;
-  std::vector<char> buffer(std::size_t{1} << 20);
-  std::size_t left = bytes;
-  std::uint64_t written = 0;
-  int code = Z_OK;
-  while (code != Z_STREAM_END) {
-    check_interrupt();
-    const std::size_t now = std::min(left, piece_bytes);
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(from));
-    z.avail_in = static_cast<uInt>(now);
-    from += now;
-    left -= now;
-    do {
-      z.next_out = reinterpret_cast<Bytef*>(buffer.data());
-      z.avail_out = static_cast<uInt>(buffer.size());
-      code = deflate(&z, left == 0 ? Z_FINISH : Z_NO_FLUSH);
-      const std::size_t got = buffer.size() - z.avail_out;
-      out.write(buffer.data(), static_cast<std::streamsize>(got));
-      written += got;
-    } while (z.avail_out == 0);
-  }
-  return written;
-}
-
 }  // namespace halocline

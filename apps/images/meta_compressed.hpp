@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <istream>
-#include <ostream>
 #include <string>
 
 namespace halocline {
@@ -13,8 +12,5 @@ namespace halocline {
 /// that names the file if the stream is damaged, ends early, has no good end or holds more.
 void read_inflated(std::istream& in, std::uint64_t compressed_bytes, const std::string& name, char* to,
                    std::size_t bytes);
-
-/// Returns the number of compressed bytes.
-std::uint64_t write_deflated(const char* from, std::size_t bytes, std::ostream& out);
 
 }  // namespace halocline

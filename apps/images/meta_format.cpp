@@ -86,11 +86,6 @@ class MetaFormat : public ImageFormat {
                                     const ImageStorage& storage) const override {
     return create_meta_image(header_to_write(path), grid, storage);
   }
-  void write(const Volume& volume, const std::string& path, bool compressed, const HeaderNotes&) const override {
-    if (is_raw(path) && compressed)
-      throw InputError(fmt::format("'{}': raw files are not compressed; give .mha or .mhd", path));
-    write_meta_image(volume, header_to_write(path), compressed);
-  }
 };
 
 }  // namespace

@@ -299,19 +299,17 @@ MetaHeader read_meta_header(const std::string& path) {
   return header;
 }
 
-std::string meta_header_text(const Grid& grid, const ImageStorage& storage, bool compressed,
-                             const std::string& compressed_bytes, const std::string& data_file) {
+std::string meta_header_text(const Grid& grid, const ImageStorage& storage, const std::string& data_file) {
   std::array<double, 9> rows{};
   for (int a = 0; a < 3; ++a)
     for (int w = 0; w < 3; ++w) rows[3 * a + w] = grid.direction[3 * w + a];
   const auto& scaling = storage.scaling;
   return fmt::format(
-      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = {}\nCompressedData = {}\n{}"
+      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = {}\nCompressedData = False\n"
       "TransformMatrix = {}\nOffset = {}\nCenterOfRotation = 0 0 0\nElementSpacing = {}\nDimSize = {}\n{}"
       "ElementType = {}\nElementDataFile = {}\n",
-      host_is_msb ? "True" : "False", compressed ? "True" : "False",
-      compressed ? fmt::format("CompressedDataSize = {}\n", compressed_bytes) : "", fmt::join(rows, " "),
-      fmt::join(grid.origin, " "), fmt::join(grid.spacing, " "), fmt::join(grid.size, " "),
+      host_is_msb ? "True" : "False", fmt::join(rows, " "), fmt::join(grid.origin, " "), fmt::join(grid.spacing, " "),
+      fmt::join(grid.size, " "),
       scaling.identity() ? "" : fmt::format("{} = {}\n{} = {}\n", slope_key, scaling.slope, offset_key, scaling.offset),
       element_type(storage.component), data_file);
 }

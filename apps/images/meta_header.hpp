@@ -35,9 +35,7 @@ struct MetaHeader {
 /// Throws InputError that names the file, what was found and what was expected.
 MetaHeader read_meta_header(const std::string& path);
 
-/// The header of a 3D image in the host's byte order; `data_file` "LOCAL" if the voxels follow it. `compressed_bytes`
-/// stands in it if `compressed`.
-std::string meta_header_text(const Grid& grid, const ImageStorage& storage, bool compressed,
-                             const std::string& compressed_bytes, const std::string& data_file);
+/// The header of a 3D image in the host's byte order; `data_file` "LOCAL" if the voxels follow it.
+std::string meta_header_text(const Grid& grid, const ImageStorage& storage, const std::string& data_file);
 
 }  // namespace halocline

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "apps/images/allocate_volume.hpp"
 #include "apps/images/atomic_file.hpp"
 #include "apps/images/meta_compressed.hpp"
 #include "apps/images/meta_header.hpp"
@@ -83,19 +84,6 @@ class MetaSource : public VolumeSource {
   InputFile file_;
 };
 
-TypedVolume allocate(const MetaHeader& header, const std::string& path) {
-  try {
-    return TypedVolume(header.grid, header.storage.component, header.storage.scaling);
-  } catch (const InputError&) {  // an error about `scratch`
-    throw;
-  } catch (const std::exception&) {  // bad_alloc or length_error
-    throw InputError(fmt::format(
-        "'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or "
-        "use a larger machine",
-        path, fmt::join(header.grid.size, " x "), header.grid.count() * component_bytes(header.storage.component)));
-  }
-}
-
 std::string name_of_data(const std::string& path) {
   return fs::path(path).replace_extension(".raw").string();
 }
@@ -117,8 +105,8 @@ class MetaSink : public ImageSink {
   void reserve() override {
     if (data_) return;
     const bool apart = has_own_header(path_);
-    const std::string text = meta_header_text(grid_, storage_, false, "",
-                                              apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
+    const std::string text =
+        meta_header_text(grid_, storage_, apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
     data_.emplace(apart ? name_of_data(path_) : path_);
     if (apart) header_.emplace(path_);
     offset_ = apart ? 0 : text.size();
@@ -169,30 +157,6 @@ class MetaSink : public ImageSink {
   std::uint64_t offset_ = 0;
   std::atomic<std::size_t> changed_{0}, written_{0};
 };
-
-void write_compressed(const Volume& volume, const std::string& path) {
-  const char* voxels = reinterpret_cast<const char*>(volume.voxels.data());
-  const std::size_t voxel_bytes = volume.voxels.size() * sizeof(float);
-  const auto header_text = [&](const std::string& bytes, const std::string& data_file) {
-    return meta_header_text(volume.grid, {}, true, bytes, data_file);
-  };
-  if (!has_own_header(path))
-    return write_file_atomically(path, [&](std::ostream& out) {
-      // The size is known only afterwards: a field of fixed width is filled in then.
-      out << header_text(fmt::format("{:>20}", 0), "LOCAL");
-      const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, out);
-      out.seekp(0);
-      out << header_text(fmt::format("{:>20}", bytes), "LOCAL");
-    });
-  const fs::path data_path = fs::path(path).replace_extension(".zraw");
-  TemporaryFile data(data_path.string()), header(path);
-  const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, data.stream());
-  header.stream() << header_text(fmt::format("{}", bytes), data_path.filename().string());
-  data.sync();
-  header.sync();
-  data.commit();
-  header.commit();
-}
 
 }  // namespace
 
@@ -249,7 +213,7 @@ std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
         fmt::format("'{}' is truncated or its header is wrong: {} bytes of compressed data cannot hold {} bytes "
                     "({})",
                     header.data_path, compressed, expected, what));
-  TypedVolume volume = allocate(header, path);
+  TypedVolume volume = allocate_volume(header.grid, header.storage.component, path, header.storage.scaling);
   std::ifstream in(header.data_path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(offset));
   read_inflated(in, compressed, header.data_path, reinterpret_cast<char*>(volume.bytes()), volume.byte_count());
@@ -259,14 +223,6 @@ std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
 
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
   return std::make_unique<MetaSink>(path, grid, storage);
-}
-
-void write_meta_image(const Volume& volume, const std::string& path, bool compressed) {
-  if (compressed) return write_compressed(volume, path);
-  const auto sink = create_meta_image(path, volume.grid);
-  sink->begin();
-  copy_voxels(MemorySource(volume), *sink);
-  sink->commit();
 }
 
 }  // namespace halocline

@@ -29,7 +29,4 @@ std::string meta_image_data_path(const std::string& path);
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid,
                                              const ImageStorage& storage = {});
 
-/// Writes float32 as .mha, or as .mhd with <stem>.raw (.zraw if compressed) beside it. Atomic as well.
-void write_meta_image(const Volume& volume, const std::string& path, bool compressed);
-
 }  // namespace halocline

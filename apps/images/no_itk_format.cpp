@@ -5,7 +5,6 @@
 
 #include "apps/images/formats_of_itk.hpp"
 #include "apps/images/image_format.hpp"
-#include "apps/images/image_series.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -30,7 +29,6 @@ class NoItkFormat : public ImageFormat {
   std::unique_ptr<ImageSink> create(const std::string& path, const Grid&, const ImageStorage&) const override {
     refuse(path);
   }
-  void write(const Volume&, const std::string& path, bool, const HeaderNotes&) const override { refuse(path); }
 
  private:
   [[noreturn]] static void refuse(const std::string& path) {
@@ -41,20 +39,10 @@ class NoItkFormat : public ImageFormat {
   }
 };
 
-class NoSeriesFormat : public NoItkFormat {
- public:
-  bool reads(const std::string& path) const override { return !series_files(path).empty(); }
-};
-
 }  // namespace
 
 const ImageFormat& itk_format() {
   static const NoItkFormat format;
-  return format;
-}
-
-const ImageFormat& series_format() {
-  static const NoSeriesFormat format;
   return format;
 }
 

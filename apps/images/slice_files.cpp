@@ -10,10 +10,10 @@
 #include <regex>
 
 #include "apps/images/atomic_file.hpp"
+#include "apps/images/formats_of_itk.hpp"
 #include "apps/images/image_series.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
-#include "host/system/lower_case.hpp"
 #include "host/system/plural.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/images/itk_image.hpp"
@@ -23,10 +23,6 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string last_extension(const std::string& path) {
-  return lower_case(fs::path(path).extension().string());
-}
 
 #ifdef HALOCLINE_WITH_ITK
 void warn_of_older_files(const std::string& path, std::size_t slices) {
@@ -42,8 +38,7 @@ void warn_of_older_files(const std::string& path, std::size_t slices) {
 }  // namespace
 
 bool names_slice_files(const std::string& path) {
-  const std::string extension = last_extension(path);
-  return (extension == ".tif" || extension == ".tiff") && number_place(path).in_name();
+  return is_tiff_name(path) && number_place(path).in_name();
 }
 
 std::string slice_file(const std::string& path, std::size_t number) {
@@ -60,9 +55,8 @@ void check_slice_files(const std::string& path, std::size_t slices) {
 
 void refuse_number_place(const std::string& path) {
   static const std::regex other("%[0-9]*[dius]");
-  const std::string name = fs::path(path).filename().string(), extension = last_extension(path);
-  if (std::smatch place; (extension == ".tif" || extension == ".tiff") && !number_place(path).in_name() &&
-                         std::regex_search(name, place, other))
+  const std::string name = fs::path(path).filename().string();
+  if (std::smatch place; is_tiff_name(path) && !number_place(path).in_name() && std::regex_search(name, place, other))
     throw InputError(fmt::format("'{}': '{}' is no place for a number that is known here; give %d, or %04d with zeros",
                                  path, place.str()));
   if (names_slice_files(path) || !number_place(path).in_name()) return;
@@ -84,7 +78,7 @@ void write_slice_files(const Grid& grid, const ImageStorage& storage, const void
     TemporaryFile& file = files.emplace_back(slice_file(path, n));
     try {
       write_itk_image(slice, storage, from, file.temporary_path(), false);
-      verify_itk_image(slice, storage, from, file.temporary_path(), false);
+      verify_itk_image(slice, storage, from, file.temporary_path());
     } catch (const FileError& error) {
       fail_unwritten(slice_file(path, n), bytes, error.what());
     }

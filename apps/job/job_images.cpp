@@ -30,7 +30,7 @@ std::unique_ptr<VolumeSource> JobImages::open_rays(const std::string& path) {
 
 void JobImages::write(const Volume& volume, const std::string& path, const HeaderNotes& notes) {
   check_interrupt();
-  times_.timed("write", [&] { write_image(volume, path, false, notes); });
+  times_.timed("write", [&] { write_image(volume, path, notes); });
 }
 
 std::size_t JobImages::write(const Volume& volume, ReservedImage& image) {

@@ -15,6 +15,7 @@
 #include "apps/images/image_file.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/compressed_images.hpp"
 
 namespace halocline::scratch_test {
 namespace {
@@ -66,10 +67,10 @@ TEST_F(ScratchTest, TheStateOfSlabsLiesThere) {
 
 TEST_F(ScratchTest, WholeVolumesLieThereToo) {
   // A compressed input is held as a whole, and an output with a picture beside it.
-  write_image(reference::two_balls(110, 0.1), f / "v.nrrd", true);
+  write_compressed_meta(reference::two_balls(110, 0.1), f / "packed.mha");
   expect_same_bits(
       [&](const std::string& output) {
-        auto words = denoise(output, {"--png", f / (output + ".png")}, "v.nrrd");
+        auto words = denoise(output, {"--png", f / (output + ".png")}, "packed.mha");
         for (auto& word : words) word = word == "16M" ? "2G" : word;
         return words;
       },

@@ -17,6 +17,7 @@
 #include "apps/images/image_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/compressed_images.hpp"
 #include "tests/support/hdf5_writer.hpp"
 #include "tests/support/image_actions.hpp"
 

@@ -21,6 +21,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/compressed_images.hpp"
 #include "tests/support/dicom_writer.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/images/itk_image.hpp"

@@ -60,8 +60,6 @@ TEST(ImageSeries, WhatIsNoSeries) {
                 HasSubstr("InputError: '" + (f / pattern) + "' names no"));
 }
 
-#ifdef HALOCLINE_WITH_ITK
-
 Volume scan() {
   Grid grid;
   grid.size = {9, 7, 12};
@@ -74,14 +72,14 @@ Volume scan() {
 }
 
 // One file a view, whose numbers sort otherwise as text.
-void write_views(const Volume& stack, const Folder& f) {
+void write_views(const Volume& stack, const Folder& f, const std::string& extension = ".tif") {
   Grid grid = stack.grid;
   grid.size[2] = 1;
   for (std::size_t k = 0; k < stack.grid.size[2]; ++k) {
     Volume view(grid);
     std::copy_n(stack.voxels.begin() + static_cast<std::ptrdiff_t>(k * grid.count()), grid.count(),
                 view.voxels.begin());
-    write_image(view, f / fmt::format("p{}.tif", k));
+    write_image(view, f / fmt::format("p{}{}", k, extension));
   }
 }
 
@@ -103,6 +101,25 @@ TEST(ImageSeries, FoldersWithWildcardsInTheirNames) {
   }
   EXPECT_EQ(series_files(f / "[0-9]/p*.tif").size(), 2u);
 }
+
+TEST(ImageSeries, MetaImagesAreTheStack) {
+  const Volume stack = scan();
+  for (const char* extension : {".mha", ".mhd", ".raw"}) {
+    SCOPED_TRACE(extension);
+    const Folder views;
+    write_views(stack, views, extension);
+    const std::string name = views / ("p*" + std::string(extension));
+    const ImageInfo info = read_image_info(name);
+    EXPECT_EQ(info.format, "MetaImage series");
+    EXPECT_EQ(info.component, "float32");
+    EXPECT_EQ(info.grid.size, stack.grid.size);
+    EXPECT_EQ(info.grid.spacing, stack.grid.spacing);
+    EXPECT_TRUE(is_read_in_pieces(name));
+    EXPECT_TRUE(read_image(name).voxels == stack.voxels);
+  }
+}
+
+#ifdef HALOCLINE_WITH_ITK
 
 TEST(ImageSeries, TiffFilesAreTheStack) {
   const Volume stack = scan();

@@ -10,6 +10,7 @@
 
 #include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/compressed_images.hpp"
 
 namespace halocline::large_input_test {
 namespace {
@@ -74,7 +75,7 @@ TEST(MetricsOfParts, AreThoseOfTheVolume) {
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = std::sin(0.1f * static_cast<float>(n));
   write_image(volume, f / "v.mha");
-  write_image(volume, f / "c.mha", true);
+  write_compressed_meta(volume, f / "c.mha");
   const auto boxes = [&](const std::string& name, const Words& more) {
     const Ran ran =
         run(Words{"metrics", "-i", f / name, "--roi", "1,2,3,11,6,8", "--roi", "0,0,0,13,7,9", "--json"} + more);

@@ -1,20 +1,17 @@
-#include "apps/images/itk_series.hpp"
-
+// Series of image files of one slice or projection each, in any of the formats of files.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "apps/images/float_range.hpp"
+#include "apps/images/image_format.hpp"
 #include "apps/images/image_series.hpp"
-#include "apps/images/itk_dicom.hpp"
-#include "apps/images/itk_image.hpp"
 #include "apps/images/new_warning.hpp"
-#include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 
@@ -46,15 +43,14 @@ class SeriesSource : public VolumeSource {
   // A file at a time: not all of ITK's readers may be used by several threads. The conversion needs no lock.
   void load(std::size_t n, float* to) const {
     check_interrupt();
-    TypedVolume slice;
+    std::unique_ptr<VolumeSource> slice;
     {
       const std::lock_guard lock(reading_);
-      slice = read_itk_typed(files_[n]);
+      slice = file_format(files_[n]).open(files_[n]);
     }
-    require_float_range(slice, files_[n]);
-    if (slice.grid.count() != grid_.slice())
+    if (slice->grid().count() != grid_.slice())
       throw InputError(fmt::format("'{}' was changed while it was read", files_[n]));
-    TypedSource(std::move(slice)).read(0, grid_.slice(), to);
+    slice->read(0, grid_.slice(), to);
   }
   void copy_kept(std::size_t n, std::size_t from, std::size_t count, float* to) const {
     const std::lock_guard lock(keeping_);
@@ -75,44 +71,57 @@ class SeriesSource : public VolumeSource {
   mutable std::list<std::pair<std::size_t, Voxels>> kept_;
 };
 
-std::optional<TiffKind> tiff_kind_of(const std::string& file) {
-  return is_tiff_file(file) ? std::optional(read_tiff_kind(file)) : std::nullopt;
+std::vector<std::string> slices_of(const std::string& path) {
+  auto files = series_files(path);
+  return files.empty() ? tiff_files(path) : files;
 }
 
-}  // namespace
-
-void require_same_itk_kind(const std::string& file, const std::string& first, const std::string& name) {
-  const auto kind = tiff_kind_of(file), expected = tiff_kind_of(first);
-  if (kind && expected) require_same_tiff_kind(*kind, file, *expected, first, name);
-  require_dicom_rescales({first, file}, fmt::format("the DICOM series '{}'", name));
-}
-
-ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name) {
-  if (have_dicom_places(files)) return read_dicom_info(files, name);
-  ImageInfo info = read_itk_image_info(files.front());
+// Grid and type of the stack. The rest of the grid is that of the first file, the third spacing too, unless the files
+// say their places, whose order they get then.
+ImageInfo info_of_slices(std::vector<std::string>& files, const std::string& name) {
+  const ImageFormat& format = file_format(files.front());
+  if (const auto placed = format.place_slices(files, name)) return *placed;
+  ImageInfo info = format.info(files.front());
   const Grid first = info.grid;
-  const auto first_tiff = tiff_kind_of(files.front());
   for (const auto& file : files) {
     check_interrupt();
-    const ImageInfo own = read_itk_image_info(file);
+    const ImageInfo own = file_format(file).info(file);
     require_same_images(own.grid, file, first, files.front(), name);
     if (own.component != info.component && is_new_warning("type of " + name))
       spdlog::warn("'{}' of the series '{}' holds {}, but '{}' holds {}; the values of both are taken as they are",
                    file, name, own.component, files.front(), info.component);
-    if (const auto tiff = tiff_kind_of(file); tiff && first_tiff)
-      require_same_tiff_kind(*tiff, file, *first_tiff, files.front(), name);
   }
-  require_dicom_rescales(files, fmt::format("the DICOM series '{}'", name));
+  format.require_one_kind(files, name);
   info.grid.size[2] = files.size();
   info.format += " series";
   check_grid(info.grid, "'" + name + "'");
   return info;
 }
 
-std::unique_ptr<VolumeSource> open_itk_series(std::vector<std::string> files, const std::string& name) {
-  if (have_dicom_places(files)) files = dicom_files_in_order(files, name);
-  const Grid grid = read_itk_series_info(files, name).grid;
-  return std::make_unique<SeriesSource>(std::move(files), grid);
+class SeriesFormat : public ImageReader {
+ public:
+  // A folder whose files are one volume by themselves is no series.
+  bool reads(const std::string& path) const override {
+    const auto reads_folder = [&](const ImageFormat* format) { return format->reads_folder(path); };
+    return !slices_of(path).empty() && std::ranges::none_of(file_formats(), reads_folder);
+  }
+  ImageInfo info(const std::string& path) const override {
+    auto files = slices_of(path);
+    return info_of_slices(files, path);
+  }
+  std::unique_ptr<VolumeSource> open(const std::string& path) const override {
+    auto files = slices_of(path);
+    const Grid grid = info_of_slices(files, path).grid;
+    return std::make_unique<SeriesSource>(std::move(files), grid);
+  }
+  bool is_read_in_pieces(const std::string&) const override { return true; }
+};
+
+}  // namespace
+
+const ImageReader& series_format() {
+  static const SeriesFormat format;
+  return format;
 }
 
 }  // namespace halocline
