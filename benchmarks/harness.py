@@ -1,4 +1,4 @@
-"""What the comparison scripts share: the command, MetaImage files, the energy in double precision, Markdown.
+"""Shared parts of the comparison scripts: the command, MetaImage files, the energy in double precision, Markdown.
 
 Needs Python 3.9 and numpy. The scripts use the `halocline` command as anybody would; nothing here knows the library.
 """
@@ -95,7 +95,7 @@ class Halocline:
         return json.loads(self("metrics", *words, "--json"))
 
     def methods(self):
-        """What `denoise --method` offers, from its help."""
+        """Names that `denoise --method` takes, from its help."""
         text = " ".join(self("denoise", "--help").split())
         choices = text.split("--method", 1)[1].split("{", 1)[1].split("}", 1)[0]
         return [each.strip() for each in choices.split(",")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the Python package costs beside the command: seconds of a call without work, of a large denoising against the command's, and of
-a user's CGLS in Python against the built-in one.
+"""Times the Python package beside the command: seconds of a call without work, of a large denoising against the
+command's, and of a user's CGLS in Python against the built-in one.
 
 Needs the package `halocline` and numpy; with pyopencl, jobs on its arrays are timed beside those on NumPy's. Seconds are the least of --runs, in turns. The command's are the total of its report: without
 the start of the process, with reading and writing files. CGLS: the difference of two runs over the difference of

@@ -1,4 +1,4 @@
-"""What Halocline says on a computer without an OpenCL driver: it can be imported, and names halocline[cpu]."""
+"""Checks Halocline on a computer without an OpenCL driver: it can be imported, and names halocline[cpu]."""
 
 import warnings
 

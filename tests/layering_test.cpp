@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each folder includes itself and those before it.
-const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "capi", "itk", "apps"};
+const std::vector<std::string> layers{"cl",  "host", "scheduling", "algorithms", "capi",
+                                      "itk", "apps", "python",     "slicer"};
 
 // Rooms of each layer; files in the layer's own folder include all of its rooms.
 const std::map<std::string, std::vector<std::string>> rooms{
@@ -46,7 +47,7 @@ std::vector<Source> read_tree() {
   std::vector<Source> result;
   const fs::path root = HALOCLINE_SOURCE_DIR;
   for (const char* folder : {"cl", "host", "scheduling", "algorithms", "capi", "itk", "apps", "tests", "benchmarks",
-                             "cmake", "scripts", "slicer", "python", "packaging"}) {
+                             "cmake", "scripts", "slicer", "python", "packaging", "docs/gallery", "docs/guide"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file()) continue;
@@ -65,6 +66,10 @@ const std::vector<Source>& tree() {
 bool is_code(const Source& source) {
   return source.has_extension(".cpp") || source.has_extension(".hpp") || source.has_extension(".h") ||
          source.has_extension(".cl") || source.has_extension(".clh");
+}
+
+bool is_python(const Source& source) {
+  return source.has_extension(".py") || source.text.starts_with("#!/usr/bin/env python");
 }
 
 std::vector<std::string> includes_of(const Source& source) {
@@ -196,8 +201,9 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
     EXPECT_TRUE(in_room || (layer->first == "apps" && lies_in_layer_itself(source.path)))
         << source.path << " is in none of the rooms";
     for (const auto& include : includes_of(source)) {
-      if (include.starts_with(layer->first + "/"))
+      if (include.starts_with(layer->first + "/")) {
         EXPECT_LE(room_of(include), own) << source.path << " includes " << include;
+      }
       EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
     }
   }
@@ -322,7 +328,7 @@ TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
   static const std::regex flag("(^|[^-\\w])--[a-z]"), short_flag("(^|[ '\"(])-[giom]($|[ '\",;)])");
   int files = 0;
   for (const auto& source : tree()) {
-    const bool below = source.folder() != "apps" && layer_of(source.folder()) < layers.size();
+    const bool below = layer_of(source.folder()) < layer_of("apps");
     if (!is_code(source) ||
         !(below || source.path.starts_with("apps/images/") || source.path.starts_with("apps/checkpoint/") ||
           source.path.starts_with("apps/report/") || source.path.starts_with("apps/bench/")))
@@ -437,21 +443,41 @@ std::vector<std::string> first_lines_of_comments(const std::string& text) {
   return result;
 }
 
+// First lines of comments in Python, and strings in triple quotes that begin a line.
+std::vector<std::string> first_lines_of_python(const std::string& text) {
+  static const std::regex quoted("[ \t]*[rf]?\"\"\"(.+)");
+  std::istringstream in(text);
+  std::vector<std::string> result;
+  bool within = false;
+  for (std::string line; std::getline(in, line);) {
+    const auto begin = line.find_first_not_of(" \t");
+    const bool comment = begin != std::string::npos && line.compare(begin, 2, "# ") == 0;
+    std::smatch found;
+    if (comment && !within) result.push_back(line.substr(begin + 2));
+    if (std::regex_match(line, found, quoted)) result.push_back(found[1]);
+    within = comment;
+  }
+  return result;
+}
+
 TEST(Layering, commentsBeginWithANounOrAVerb) {
   static const std::regex pattern("(Of|What|Whether|The same of) .*");
-  int files = 0;
+  int code = 0, python = 0;
   for (const auto& source : tree()) {
-    if (!is_code(source)) continue;
-    ++files;
-    for (const auto& line : first_lines_of_comments(source.text))
+    if (!is_code(source) && !is_python(source)) continue;
+    ++(is_code(source) ? code : python);
+    for (const auto& line : is_code(source) ? first_lines_of_comments(source.text) : first_lines_of_python(source.text))
       EXPECT_FALSE(std::regex_match(line, pattern)) << source.path << ": " << line << " (say what it is: a noun first)";
   }
-  EXPECT_GT(files, 300);
+  EXPECT_GT(code, 300);
+  EXPECT_GT(python, 50);
 }
 
 TEST(Layering, commentsOfSourcesAreFound) {
   EXPECT_EQ(first_lines_of_comments("// Of a\n// What b\nint x;  // Of c\n\n  /// Whether d\n//\n"),
             (std::vector<std::string>{"Of a", "Whether d"}));
+  EXPECT_EQ(first_lines_of_python("#!/usr/bin\n# Of a\n# What b\nx = 1  # Of c\n  \"\"\"What d.\n  Of e\"\"\"\n"),
+            (std::vector<std::string>{"Of a", "What d."}));
 }
 
 TEST(Layering, testsSayWhatKindTheyAre) {

@@ -25,7 +25,7 @@ tooth[wide < 0.78 + 0.02 * k] = 0.07
 for side in (-1, 1):
     tooth[np.hypot(i - side * (3.4 + 0.2 * k), j) < 1.2] = 0.02
 
-# What the detector counts: columns of uneven gain, and an offset of 200.
+# Counts of the detector: columns of uneven gain, and an offset of 200.
 random = np.random.default_rng(1)
 gain = 1 + 0.1 * random.standard_normal((48, 128))
 raw = random.poisson(gain * photons * np.exp(-hc.project(tooth, true_scan, grid))) + 200

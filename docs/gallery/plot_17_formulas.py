@@ -24,7 +24,7 @@ def landweber(on, b, iterations):
 
 
 def ml_tr(on, b, iterations):
-    """Of counts exp(-b), all of the same open beam."""
+    """Maximum likelihood of counts exp(-b), all of the same open beam."""
     A = on.operator
     x = arrays.zeros(on.volume)
     lengths = A(x + 1)

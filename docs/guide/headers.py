@@ -99,7 +99,7 @@ def c_for_doxygen(text):
 
 
 def c_group(part):
-    """Of "context: devices that are open", too, it is c_context."""
+    """The group of a part; that of "context: devices that are open" is c_context."""
     return "_".join(["c", *part.partition(":")[0].split()])
 
 

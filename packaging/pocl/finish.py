@@ -8,7 +8,7 @@ import sys
 
 from elftools.elf.elffile import ELFFile
 
-# What PEP 600 lets a wheel expect of the system.
+# Libraries that PEP 600 lets a wheel expect of the system.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libgcc_s.so.1", "libstdc++.so.6",
           "ld-linux-x86-64.so.2"}
 LICENSES = ("MIT AND Apache-2.0 WITH LLVM-exception AND GPL-3.0-or-later AND LGPL-2.1-or-later AND BSD-3-Clause "

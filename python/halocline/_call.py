@@ -72,7 +72,7 @@ def rows(verb: str) -> Dict[str, Dict[str, Any]]:
 
 
 def _expected(row: Dict[str, Any]) -> str:
-    """What a setting takes: its words, or the unit that help prints for it."""
+    """Values of a setting: its words, or the unit that help prints for it."""
     known: str = row["expected"]
     return "a file's path" if known == "FILE" else known if known != known.upper() else f"a value ({known})"
 
@@ -103,7 +103,7 @@ def _flat(name: str, value: Any) -> List[Any]:
 
 
 def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
-    """Of two axes, that of one slice or detector row is left out."""
+    """Raises InputError for another shape than the grid's. An axis of one slice or detector row may be left out."""
     shape = tuple(values.shape)
     flat = [grid.shape[:axis] + grid.shape[axis + 1:] for axis in (0, 1) if grid.shape[axis] == 1]
     if shape != grid.shape and shape not in flat:
@@ -154,7 +154,7 @@ class Call:
         self.set("input", *(self._name_of(f"frame_{number:04d}", frame, grid) for number, (frame, grid) in enumerate(frames)))
 
     def _is_resident(self, value: Any) -> bool:
-        """Whether it is an array of PyOpenCL in the context of this call."""
+        """True for an array of PyOpenCL in the context of this call."""
         if not _opencl.is_resident(value):
             return False
         self._home = self._home or _opencl.Home(value)
@@ -266,7 +266,7 @@ class Call:
             self.set(name, *_flat(keyword, np.asarray(value).tolist() if is_array(value) else value))
 
     def _require_own_memory(self) -> None:
-        """Of results, for inputs are read while these are written."""
+        """Raises InputError for results in the memory of inputs, which are read while these are written."""
         read = [values for values, _ in self._inputs.values() if values is not None]
         shared = any(np.may_share_memory(place, values) for place in self._places.values() for values in read)
         if shared or (self._home is not None and self._home.overlaps()):
@@ -282,7 +282,7 @@ class Call:
 
     @property
     def dry(self) -> bool:
-        """Whether it plans alone."""
+        """True for a call that only plans."""
         return "dry_run" in self.settings
 
     def run(self, progress: Progress = None) -> Dict[str, Any]:

@@ -44,7 +44,7 @@ def _loads(library: str) -> bool:
 
 
 def _announced() -> List[str]:
-    """What packages bring."""
+    """Drivers that packages bring."""
     found = []
     for entry in metadata.entry_points(group=_GROUP):
         try:

@@ -42,7 +42,7 @@ def shaped(value: Any, shape: Optional[Sequence[int]], keyword: str) -> Any:
 
 
 def is_resident(value: Any) -> bool:
-    """Whether an array can be read where it lies; others go through host memory."""
+    """True for an array that can be read where it lies; others go through host memory."""
     if not is_array(value) or value.dtype != np.float32 or value.ndim not in (2, 3) or value.size == 0 or not value.flags.c_contiguous:
         return False
     import pyopencl  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -74,7 +74,7 @@ def _device_of(array: Any) -> Any:
 
 
 class Home:
-    """What of a call lies in a context of PyOpenCL's: that of the first array, and its device."""
+    """Arrays of a call in a context of PyOpenCL: that of the first array, and its device."""
 
     def __init__(self, array: Any) -> None:
         self._first, self._device = array, _device_of(array)
@@ -97,7 +97,7 @@ class Home:
         self._places[name] = self._place(array, Grid((1,) * (3 - array.ndim) + tuple(array.shape)))
 
     def overlaps(self) -> bool:
-        """Whether memory of a result is also read."""
+        """True if memory of a result is also read."""
         def range_of(place: Tuple[int, int, Any]) -> Tuple[int, int, int]:
             memory, offset, grid = place
             return memory, offset, offset + 4 * int(np.prod(grid[0]))

@@ -97,7 +97,7 @@ class Kernel:
         self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], int(halo))
 
     def __call__(self, *numbers: Any, **arrays: Any) -> Any:
-        """What it writes: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
+        """Returns its outputs: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
         spaces, DeviceError with the compiler's log for a source that does not compile."""
         if sorted(arrays) != sorted(self._given):
             raise TypeError(f"the kernel got {', '.join(sorted(arrays)) or 'no arrays'}; expected {', '.join(self._given)}")

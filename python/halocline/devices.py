@@ -32,7 +32,7 @@ def devices() -> List[Device]:
 
 
 def set_device(selection: Optional[str]) -> None:
-    """What device= stands for where it is not given: a number, "cpu", "gpu", "all", a part of a name, or several with
+    """Sets the default of device=: a number, "cpu", "gpu", "all", a part of a name, or several with
     commas; None: the default."""
     if selection is None:
         os.environ.pop(_VARIABLE, None)

@@ -261,7 +261,7 @@ class Geometry:
                           DistanceOriginDetector=float(place(system.detector)[1]))
         return cls.from_astra(circle)
 
-    # What is in it
+    # Contents
 
     @property
     def views(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
@@ -340,7 +340,7 @@ class Geometry:
         return found
 
     def check(self, grid: Optional[Grid] = None) -> str:
-        """What `halocline geometry check` says of it, and of a volume. Raises InputError where a right reconstruction is
+        """The findings of `halocline geometry check`, also of a volume. Raises InputError where a right reconstruction is
         impossible."""
         call = Call("geometry check")
         call.geometry(self.core)

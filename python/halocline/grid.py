@@ -63,7 +63,7 @@ class Grid:
 
     @property
     def placed(self) -> bool:
-        """Whether origin and direction are given."""
+        """True if origin and direction are given."""
         return self.origin is not None and self.direction is not None
 
     def as_tuple(self) -> GridTuple:

@@ -139,7 +139,7 @@ class Image:
 
     @classmethod
     def from_itk(cls, image: Any) -> "Image":
-        """Of an itk.Image, without a copy."""
+        """Makes an Image of an itk.Image, without a copy."""
         import itk
 
         array = itk.array_view_from_image(image)

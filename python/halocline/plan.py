@@ -1,4 +1,4 @@
-"""What calls would do, without doing it: the plan over the devices, its memory and time. As --dry-run prints it."""
+"""Forecasts of calls: the plan over the devices, its memory and time. As --dry-run prints it."""
 
 from __future__ import annotations
 

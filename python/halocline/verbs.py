@@ -27,7 +27,7 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class Info:
-    """What a call did: the results of the command's report by name (relative_gap, alpha, iterations, ...)."""
+    """Findings of a call: the results of the command's report by name (relative_gap, alpha, iterations, ...)."""
 
     def __init__(self, call: Call, outputs: Dict[str, Image]) -> None:
         self.report: Dict[str, Any] = call.report
@@ -370,7 +370,7 @@ def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress
 
 
 class Axis:
-    """What find_axis() found. shift: of the axis along u from the geometry's, mm. geometry: corrected for it."""
+    """Result of find_axis(). shift: of the axis along u from the geometry's, mm. geometry: corrected for it."""
 
     def __init__(self, shift: float, geometry: Geometry, info: Info) -> None:
         self.shift, self.geometry, self.info = shift, geometry, info

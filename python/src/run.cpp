@@ -368,7 +368,7 @@ void add_run(nb::module_& module) {
              "The settings of a verb by name: whether it is a flag, whether it names an image that is read or one that "
              "is written, what it takes, and its help.");
   nb::class_<DeviceMemory>(module, "DeviceMemory")
-      .def_prop_ro("int_ptr", &DeviceMemory::handle, "The cl_mem as a number, while this lives.");
+      .def_prop_ro("int_ptr", &DeviceMemory::handle, "The number of the memory object, while this lives.");
   module.def(
       "read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"),
       nb::sig("def read_image(path: str, allow_nonfinite: bool, log: typing.Any) -> tuple[typing.Any, typing.Any]"));

@@ -9,7 +9,7 @@ import halocline as hc
 
 
 class Owner:
-    """Of the memory, as an itk.Image is."""
+    """An owner of memory, as an itk.Image is."""
 
 
 class View(np.ndarray):

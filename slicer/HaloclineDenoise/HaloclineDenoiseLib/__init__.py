@@ -1,1 +1,1 @@
-"""What the module does, without Slicer."""
+"""The work of the module, without Slicer."""

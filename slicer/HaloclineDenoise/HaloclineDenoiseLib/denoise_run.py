@@ -94,7 +94,7 @@ class DenoiseRun:
         return not self._thread.is_alive()
 
     def wait(self, seconds=None):
-        """Whether it has ended within so many seconds."""
+        """Returns True if it ends within so many seconds."""
         self._thread.join(seconds)
         return self.ended
 
