@@ -126,8 +126,4 @@ Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const s
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceModel> devices,
                   const PlanOptions& options = {});
 
-/// Divides by the mean of the positive values. InputError for negative and non-finite ones, and if there is no positive
-/// one.
-Volume normalised_weights(const Volume& weights);
-
 }  // namespace halocline

@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/denoise/denoise.hpp"
 #include "host/system/error.hpp"
 #include "host/system/thread_pool.hpp"
 
@@ -99,11 +98,6 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
   if (positive == 0) throw InputError("`weights`: the variances are all 0; expected positive ones");
   result.mean = sum / static_cast<double>(positive);
   return result;
-}
-
-Volume normalised_weights(const Volume& weights) {
-  const MemorySource source(weights);
-  return read_volume(DividedSource(source, weight_statistics(source).mean));
 }
 
 }  // namespace halocline

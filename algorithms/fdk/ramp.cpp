@@ -92,10 +92,6 @@ std::vector<double> kernel_of_transfer(std::span<const double> transfer) {
   return kernel;
 }
 
-std::vector<double> transfer_of_kernel(std::span<const double> kernel) {
-  return cosine_transform(kernel);
-}
-
 std::vector<double> squared_transfer(std::span<const double> transfer) {
   std::vector<double> kernel = kernel_of_transfer(transfer);
   for (double& value : kernel) value *= value;

@@ -27,9 +27,8 @@ double window_value(Window window, double cutoff, double w);
 /// itself, keeps the mean right. Throws InputError for a cut-off outside (0, 1].
 std::vector<double> ramp_transfer(Window window, double cutoff, std::size_t length);
 
-/// The circular kernel h[n] of a real, even transfer function, and back.
+/// The circular kernel h[n] of a real, even transfer function.
 std::vector<double> kernel_of_transfer(std::span<const double> transfer);
-std::vector<double> transfer_of_kernel(std::span<const double> kernel);
 
 /// The transfer function of the squared kernel h[n]^2: what white noise's variance is convolved with.
 std::vector<double> squared_transfer(std::span<const double> transfer);

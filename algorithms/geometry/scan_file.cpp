@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "algorithms/geometry/geometry_vendor.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
+#include "host/system/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -21,9 +20,7 @@ std::string file_text(const std::string& path) {
 }
 
 std::string extension(const std::string& path) {
-  std::string text = std::filesystem::path(path).extension().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
+  return lower_case(std::filesystem::path(path).extension().string());
 }
 
 }  // namespace

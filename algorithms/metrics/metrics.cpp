@@ -282,25 +282,9 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box) {
   return out;
 }
 
-double contrast_to_noise(const Volume& volume, const Box& a, const Box& b) {
-  return contrast_to_noise(box_statistics(volume, a), box_statistics(volume, b));
-}
-
 double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b) {
   const double noise = std::sqrt((a.deviation * a.deviation + b.deviation * b.deviation) / 2);
   return ratio_to_noise(std::abs(a.mean - b.mean), noise);
-}
-
-double mean_squared_error(const Volume& image, const Volume& reference, const std::string& image_name,
-                          const std::string& reference_name) {
-  require_same_grid(image.grid, image_name, reference.grid, reference_name);
-  return sums_of(image, reference).squares / static_cast<double>(image.voxels.size());
-}
-
-double structural_similarity(const Volume& image, const Volume& reference, const std::string& image_name,
-                             const std::string& reference_name) {
-  require_same_grid(image.grid, image_name, reference.grid, reference_name);
-  return ssim_of(image, reference, sums_of(image, reference));
 }
 
 Comparison compare_images(const Volume& image, const Volume& reference, const std::string& image_name,

@@ -36,33 +36,25 @@ struct BoxStatistics {
 /// Throws InputError if the box does not fit.
 BoxStatistics box_statistics(const Volume& volume, const Box& box);
 
-/// Contrast-to-noise ratio |mean_a - mean_b| / sqrt((variance_a + variance_b) / 2): infinite where there is no noise,
-/// NaN where there is no contrast either. Throws InputError if a box does not fit.
-double contrast_to_noise(const Volume& volume, const Box& a, const Box& b);
-/// Contrast to noise of two boxes that were measured.
+/// Contrast-to-noise ratio |mean_a - mean_b| / sqrt((variance_a + variance_b) / 2) of two boxes: infinite where there
+/// is no noise, NaN where there is no contrast either.
 double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b);
-
-/// Mean squared error. This and the following throw InputError that names both images if their grids differ.
-double mean_squared_error(const Volume& image, const Volume& reference, const std::string& image_name = "the image",
-                          const std::string& reference_name = "the reference");
-
-/// Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004, eq. 13): Gaussian window of sigma 1.5 and 11 taps an
-/// axis, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L = maximum - minimum of the reference, averaged over all positions where
-/// the window fits. Along an axis with fewer than 11 voxels all positions count, with the window cut at the border and
-/// normalised again, so that a single slice gets the 2D measure. NaN if the reference is constant.
-double structural_similarity(const Volume& image, const Volume& reference, const std::string& image_name = "the image",
-                             const std::string& reference_name = "the reference");
 
 /// All measures against a reference. NaN marks what the data do not define; PSNR of equal images is infinite.
 struct Comparison {
   double mse = 0, rmse = 0;
   double psnr = 0;  ///< 10 log10(MAX^2 / MSE) in dB with MAX the reference's maximum; NaN if that is not positive
+  /// Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004, eq. 13): Gaussian window of sigma 1.5 and 11 taps an
+  /// axis, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L = maximum - minimum of the reference, averaged over all positions where
+  /// the window fits. Along an axis with fewer than 11 voxels all positions count, with the window cut at the border
+  /// and normalised again, so that a single slice gets the 2D measure. NaN if the reference is constant.
   double ssim = 0;
   double correlation = 0;         ///< Pearson's r; NaN if one of the images is constant
   double mean_difference = 0;     ///< mean of image - reference
   double largest_difference = 0;  ///< largest |image - reference|
 };
 
+/// Throws InputError that names both images if their grids differ.
 Comparison compare_images(const Volume& image, const Volume& reference, const std::string& image_name = "the image",
                           const std::string& reference_name = "the reference");
 

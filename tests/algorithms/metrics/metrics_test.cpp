@@ -68,10 +68,8 @@ TEST(Metrics, AgreeWithBruteForce) {
       EXPECT_NEAR(found.psnr, reference::peak_signal_to_noise(pair.image, pair.reference), 1e-9);
       EXPECT_NEAR(found.correlation, reference::correlation(pair.image, pair.reference), tolerance);
       EXPECT_NEAR(found.rmse * found.rmse, found.mse, 1e-15);
-      EXPECT_EQ(found.mse, mean_squared_error(pair.image, pair.reference));
-      EXPECT_EQ(found.ssim, structural_similarity(pair.image, pair.reference));
       // bitwise identical again, however the threads were scheduled
-      EXPECT_EQ(found.ssim, structural_similarity(pair.image, pair.reference));
+      EXPECT_EQ(found.ssim, compare_images(pair.image, pair.reference).ssim);
     }
 }
 
@@ -136,8 +134,8 @@ TEST(Metrics, BoxesAreHalfOpen) {
   EXPECT_EQ(box_statistics(volume, one).mean, 59);
   EXPECT_EQ(box_statistics(volume, one).deviation, 0);
   EXPECT_TRUE(std::isinf(box_statistics(volume, one).snr));
-  EXPECT_DOUBLE_EQ(contrast_to_noise(volume, one, box), 35 / (found.deviation / std::sqrt(2.0)));
-  EXPECT_TRUE(std::isnan(contrast_to_noise(volume, one, one)));
+  EXPECT_DOUBLE_EQ(contrast_to_noise(box_statistics(volume, one), found), 35 / (found.deviation / std::sqrt(2.0)));
+  EXPECT_TRUE(std::isnan(contrast_to_noise(box_statistics(volume, one), box_statistics(volume, one))));
 
   Volume constant = volume_of({5, 4, 3});
   for (float& value : constant.voxels) value = 0.1F;  // its mean in double is rounded
@@ -160,7 +158,7 @@ TEST(Metrics, BoxesThatDoNotFit) {
     }
   }
   EXPECT_THROW(box_statistics(volume, Box{{0, 0, 0}, {5, 4, 4}}), InputError);
-  EXPECT_THROW(contrast_to_noise(volume, Box{{0, 0, 0}, {1, 1, 1}}, Box{{2, 2, 2}, {2, 3, 3}}), InputError);
+  EXPECT_THROW(box_statistics(volume, Box{{2, 2, 2}, {2, 3, 3}}), InputError);
 }
 
 }  // namespace
