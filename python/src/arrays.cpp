@@ -188,9 +188,6 @@ void add_array(nb::module_& module) {
   array.def("__abs__", &of_one<Op::absolute>);
   array.attr("__array_ufunc__") = nb::none();  // or NumPy would make arrays of formulas
   module.def("zeros", [](const ex::Space& space) { return recorded([&] { return made(ex::zeros(space)); }); });
-  module.def("constant", [](const ex::Space& space, const Scalar& value) {
-    return recorded([&] { return made(ex::constant(space, value)); });
-  });
   module.def("uniform", [](const ex::Space& space, std::uint64_t seed) {
     LazyPointer result;
     computed([&] { result = made(ex::uniform(space, seed)); });
