@@ -1,9 +1,9 @@
 // The single entry point for image files: the name's extension decides the format.
 //
 // Always: .mha, .mhd, .raw with its .mhd beside it. Through ITK: .nrrd, .nii, .nii.gz, .tif, .tiff, and for reading
-// also .nhdr, .hdr/.img, .h5, .hdf5, .dcm, a folder with one DICOM series or with TIFF files, a series of files named
-// by a pattern (see image_series.hpp), and whatever else those readers recognise by content. TIFF keeps neither origin
-// nor direction nor the spacing between slices.
+// also .nhdr, .hdr/.img, .h5, .hdf5, .dcm, a folder with one DICOM series or with TIFF files, and whatever else those
+// readers recognise by content. A series of files of these formats is named by a pattern (see image_series.hpp). TIFF
+// keeps neither origin nor direction nor the spacing between slices.
 #pragma once
 
 #include <memory>
