@@ -14,7 +14,6 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t trial_voxels = std::size_t{1} << 23;
-constexpr FusedForm candidate_forms[] = {{0, 32}, {1, 32}, {2, 32}};
 constexpr int timed_runs = 3, iterations_a_run = 12;  // a multiple of every candidate's stages
 
 // The rows keep their length, by which tiles are chosen.
@@ -27,8 +26,7 @@ std::array<std::size_t, 3> trial_size(std::array<std::size_t, 3> size) {
 // Infinite if the device does not take the form.
 double seconds_with(const Device& device, FusedForm form, bool weighted, const std::array<std::size_t, 3>& size) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  for (int stages = 1; stages <= form.stages; ++stages)
-    if (!has_fused_tile(device.info(), stages, size[0])) return never;
+  if (!takes_stages(device.info(), form.stages, size[0])) return never;
   MethodParameters parameters;
   parameters.size = size;
   parameters.iterations = timed_runs * iterations_a_run;
@@ -63,7 +61,8 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
 std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size) {
   size = trial_size(size);
   std::vector<FormTrial> trials;
-  for (const FusedForm& form : candidate_forms) {
+  for (const FusedForm& form : fused_forms) {
+    if (form.dual_bits != 32) continue;
     double slowest = 0;
     for (const auto& device : devices) slowest = std::max(slowest, seconds_with(device, form, weighted, size));
     library_log()->debug("trial of {} iterations a pass (0: in place): {:.3g} ms", form.stages, 1e3 * slowest);

@@ -88,13 +88,12 @@ FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, con
 FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
                   const DenoiseParameters& parameters) {
   for (const auto& device : devices)
-    for (int stages = 1; stages <= form.stages; ++stages)
-      if (!has_fused_tile(device.info(), stages, grid.size[0])) {
-        if (parameters.stages || parameters.dual_bits)
-          throw InputError(fmt::format("`stages = {}`: the work-groups of {} are too small; give fewer", form.stages,
-                                       device.info().name));
-        return {};
-      }
+    if (!takes_stages(device.info(), form.stages, grid.size[0])) {
+      if (parameters.stages || parameters.dual_bits)
+        throw InputError(fmt::format("`stages = {}`: the work-groups of {} are too small; give fewer", form.stages,
+                                     device.info().name));
+      return {};
+    }
   if (form.stages == 0) return form;
   const Variant variant = fused_variant(parameters.method == "spdu", form.stages);
   if (parameters.stages || parameters.dual_bits) {

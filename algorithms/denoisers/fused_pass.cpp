@@ -79,8 +79,8 @@ FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
   throw std::logic_error(fmt::format("{} takes no tile of {} stages", device.name, stages));
 }
 
-bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
-  return find_tile(device, stages, nx) != nullptr;
+bool takes_stages(const DeviceInfo& device, int stages, std::size_t nx) {
+  return stages == 0 || (find_tile(device, stages, nx) != nullptr && takes_stages(device, stages - 1, nx));
 }
 
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices) {

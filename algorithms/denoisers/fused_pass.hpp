@@ -21,6 +21,9 @@ struct FusedForm {
   int dual_bits = 32;  ///< of a stored component of the dual: 32 (float) or 16 (parts of lambda); 32 with 0 stages
 };
 
+/// All forms, which self-checks, tuning and benches read.
+constexpr FusedForm fused_forms[] = {{0, 32}, {1, 32}, {1, 16}, {2, 32}, {2, 16}};
+
 /// "in-place", or stages x bits of a stored dual ("2x16").
 std::string fused_form_name(const FusedForm& form);
 
@@ -43,8 +46,8 @@ struct FusedTile {
 /// The largest tile that the device takes, of those measured to be fast, for rows of nx voxels.
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 
-/// True if the device takes any tile.
-bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
+/// True if the device takes passes of so many iterations, and the shorter one that may be left at the end.
+bool takes_stages(const DeviceInfo& device, int stages, std::size_t nx);
 
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);

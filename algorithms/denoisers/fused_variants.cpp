@@ -38,11 +38,17 @@ Variant fused_variant(bool weighted, int stages) {
   return {fmt::format("{}, {} iteration{} a pass", weighted ? "S-PDU" : "PDU", stages, stages > 1 ? "s" : ""),
           {"pdu_fused.cl", "pdu.cl", "spdu.cl"},
           [stages](const DeviceInfo& info) -> std::string {
-            for (int n = 1; n <= stages; ++n)
-              if (!has_fused_tile(info, n, denoised_grid().size[0])) return "too small work-groups or local memory";
-            return {};
+            return takes_stages(info, stages, denoised_grid().size[0]) ? "" : "too small work-groups or local memory";
           },
           [run, stages](const Device& device) { return compared(run(device, stages), run(device, 0), 0); }};
+}
+
+std::vector<Variant> fused_variants() {
+  std::vector<Variant> all;
+  for (const bool weighted : {false, true})
+    for (const FusedForm& form : fused_forms)
+      if (form.stages > 0 && form.dual_bits == 32) all.push_back(fused_variant(weighted, form.stages));
+  return all;
 }
 
 }  // namespace halocline

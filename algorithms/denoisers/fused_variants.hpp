@@ -5,7 +5,9 @@
 
 namespace halocline {
 
-/// PDU, or if weighted S-PDU, with so many iterations a pass: 1 to 4.
+/// PDU, or if weighted S-PDU, with so many iterations a pass.
 Variant fused_variant(bool weighted, int stages);
+/// All of them.
+std::vector<Variant> fused_variants();
 
 }  // namespace halocline

@@ -41,12 +41,9 @@ Variant local_rows_variant() {
           }};
 }
 
-Variant clfft_variant() {
-  return transforms("FDK's row filter by clFFT", FftLibrary::clfft);
-}
-
-Variant vkfft_variant() {
-  return transforms("FDK's row filter by VkFFT", FftLibrary::vkfft);
+std::vector<Variant> row_filter_variants() {
+  return {local_rows_variant(), transforms("FDK's row filter by clFFT", FftLibrary::clfft),
+          transforms("FDK's row filter by VkFFT", FftLibrary::vkfft)};
 }
 
 }  // namespace halocline

@@ -6,7 +6,7 @@
 namespace halocline {
 
 Variant local_rows_variant();
-Variant clfft_variant();
-Variant vkfft_variant();
+/// All of them: in local memory, and by each library of transforms.
+std::vector<Variant> row_filter_variants();
 
 }  // namespace halocline

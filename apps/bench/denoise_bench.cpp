@@ -22,17 +22,15 @@ constexpr double phantom_noise = 0.1, phantom_lambda = 1.0 / 15;
 constexpr int most_iterations = 1000;        // on the way to a gap
 constexpr int endless_iterations = 1 << 18;  // while a rate is measured
 constexpr std::size_t smallest_edge = 8;     // least value of a missing `size`
-const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
-constexpr std::size_t frame_count = 8;  // frames of pdu4d
+constexpr std::size_t frame_count = 8;       // frames of pdu4d
 const std::vector<std::string> benched_methods{"pdu", "spdu", "tvgd", "pdu4d"};
 
 // The forms of a method in the order in which they are measured.
 std::vector<BenchForm> forms_of(const std::string& method) {
-  if (method == "tvgd") return descents;
+  if (method == "tvgd") return {{method, {}}, {method, {}, true, false}, {method, {}, false, true}};
   if (method == "pdu4d") return {{method, {}}};
-  std::vector<BenchForm> forms{{method, {}}};
-  for (const int stages : {1, 2})
-    for (const int bits : {32, 16}) forms.push_back({method, {stages, bits}});
+  std::vector<BenchForm> forms;
+  for (const FusedForm& form : fused_forms) forms.push_back({method, form});
   for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
     forms.push_back({method, {}, false, false, schedule});
   Regulariser huber, anisotropic, non_negative, guided;
@@ -224,7 +222,7 @@ DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOpti
   while (!options.size && plan.size > smallest_edge && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
   for (const auto& form : wanted) {
     const std::string name = form.method + " " + form_name(form);
-    if (form.fused.stages > 0 && !has_fused_tile(device.info(), form.fused.stages, plan.size)) {
+    if (!takes_stages(device.info(), form.fused.stages, plan.size)) {
       plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
       continue;
     }

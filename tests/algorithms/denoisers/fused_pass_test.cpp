@@ -77,7 +77,7 @@ TEST(FormTrial, LeavesNothingBehindAndTakesWhatFits) {
     const auto devices = open_devices({});
     const auto form = tried_form(devices, weighted, {32, 12, 7});
     EXPECT_EQ(form.dual_bits, 32);
-    EXPECT_TRUE(form.stages == 0 || has_fused_tile(devices[0].info(), form.stages, 32));
+    EXPECT_TRUE(takes_stages(devices[0].info(), form.stages, 32));
     EXPECT_EQ(devices[0].ledger().in_use(), 0u);
   }
   DeviceSelection options;
