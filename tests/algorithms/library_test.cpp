@@ -11,51 +11,37 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "host/system/error.hpp"
+#include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::library_test {
 namespace {
 
+using reference::device;
 using testing::AllOf;
 using testing::HasSubstr;
-
-const std::vector<Device>& device() {
-  static const std::vector<Device> devices = open_devices({});
-  return devices;
-}
-
-template <class Work>
-std::string refusal(Work&& work) {
-  try {
-    work();
-    return "not refused";
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
 
 struct Scan {
   Volume volume = reference::two_balls(12, 0.1);
   Geometry geometry = circular_geometry({});
   Volume stack;
   Scan() {
-    Grid grid;
-    grid.size = {16, 12, geometry.views.size()};
+    Grid grid{.size = {16, 12, geometry.views.size()}};
     stack = Volume(grid, 1);
   }
   std::vector<std::string> refusals(const std::vector<Device>& devices) const {
     std::vector<std::string> texts;
     for (const char* method : {"pdu", "tvgd", "gaussian", "median", "nlm"}) {
-      DenoiseParameters parameters;
-      parameters.method = method;
-      texts.push_back(refusal([&] { denoise(volume, nullptr, parameters, devices); }));
+      DenoiseParameters parameters{.method = method};
+      texts.push_back(refusal_of([&] { denoise(volume, nullptr, parameters, devices); }));
     }
-    texts.push_back(refusal([&] { project(volume, geometry, stack.grid, devices); }));
+    texts.push_back(refusal_of([&] { project(volume, geometry, stack.grid, devices); }));
     for (const auto& work : std::vector<std::function<void()>>{
              [&] { fdk(stack, geometry, volume.grid, {}, devices); },
              [&] { backproject(stack, geometry, volume.grid, BackprojectionParameters{}, devices); },
              [&] { backproject(stack, geometry, volume.grid, Projector::joseph, devices); }})
-      texts.push_back(refusal(work));
+      texts.push_back(refusal_of(work));
     return texts;
   }
 };
@@ -82,33 +68,25 @@ TEST(Library, SpacingsArePositive) {
   for (const double spacing : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
     Volume volume = reference::two_balls(12, 0.1);
     volume.grid.spacing[1] = spacing;
-    EXPECT_THAT(refusal([&] { denoise(volume, nullptr, {}, device()); }), HasSubstr("spacing"));
+    EXPECT_THAT(refusal_of([&] { denoise(volume, nullptr, {}, device()); }), HasSubstr("spacing"));
   }
 }
 
 TEST(Library, FramesStandOneUponTheOther) {
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.alpha = 15;
-  parameters.time.weight = 1;
-  parameters.time.depth = 5;
-  EXPECT_THAT(refusal([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
+  DenoiseParameters parameters{.method = "pdu4d", .alpha = 15, .time = {.weight = 1, .depth = 5}};
+  EXPECT_THAT(refusal_of([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
               HasSubstr("time.depth is 5"));
 }
 
 TEST(Library, GuidanceNeedsAReference) {
-  DenoiseParameters parameters;
-  parameters.regulariser.guided = true;
-  EXPECT_THAT(refusal([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
+  DenoiseParameters parameters{.regulariser = {.guided = true}};
+  EXPECT_THAT(refusal_of([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
               HasSubstr("`reference`"));
 }
 
 // The arguments of one thread's kernels must not be those of another's.
 TEST(Library, ThreadsMayShareDevices) {
-  DenoiseParameters parameters;
-  parameters.alpha = 20;
-  parameters.gap = 0;
-  parameters.iterations = 30;
+  DenoiseParameters parameters{.alpha = 20, .iterations = 30, .gap = 0};
   std::vector<Volume> inputs, expected;
   for (const unsigned seed : {1, 2}) inputs.push_back(reference::two_balls(48, 0.1, seed));
   for (const auto& input : inputs) expected.push_back(denoise(input, nullptr, parameters, device()).output);

@@ -12,6 +12,7 @@
 #include "host/system/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::embedded_command_test {
 namespace {
@@ -118,10 +119,8 @@ TEST_F(Embedded, WorksWhereAnArrayLies) {
 }
 
 TEST_F(Embedded, TakesGeometriesFromMemory) {
-  CircularOptions circle;
-  circle.projections = 24;
-  ScanFile scan;
-  scan.geometry = circular_geometry(circle);
+  CircularOptions circle{.projections = 24};
+  ScanFile scan{.geometry = circular_geometry(circle)};
   geometries_["mem:g"] = scan;
   run("project", {{"input", {"mem:f"}},
                   {"geometry", {"mem:g"}},
@@ -139,12 +138,7 @@ TEST_F(Embedded, TakesGeometriesFromMemory) {
 
 TEST_F(Embedded, RefusesAsTheCommandDoes) {
   const auto text = [&](const Given& settings, const std::string& verb = "denoise") -> std::string {
-    try {
-      run(verb, settings);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing thrown";
+    return refusal_of([&] { run(verb, settings); });
   };
   const auto has = [](const std::string& found, const char* expected) {
     EXPECT_NE(found.find(expected), std::string::npos) << found;

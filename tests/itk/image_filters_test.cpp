@@ -101,9 +101,7 @@ TEST(TotalVariationFilter, GivesTheBitsOfDenoise) {
   Volume weights(f.grid, 1);
   for (std::size_t n = 0; n < weights.voxels.size(); ++n) weights.voxels[n] += 0.01F * static_cast<float>(n % 50);
   for (const std::string method : {"pdu", "spdu", "tvgd"}) {
-    DenoiseParameters parameters;
-    parameters.method = method;
-    parameters.iterations = 40;
+    DenoiseParameters parameters{.method = method, .iterations = 40};
     auto filter = filter_of(f);
     filter->SetMethod(method);
     filter->SetIterations(40);
@@ -133,9 +131,7 @@ TEST(TotalVariationFilter, ChoosesAlphaByTheHalves) {
   const Volume a = noisy(turned(), 5), b = noisy(turned(), 9);
   Volume f = a;
   for (std::size_t n = 0; n < f.voxels.size(); ++n) f.voxels[n] = 0.5F * (a.voxels[n] + b.voxels[n]);
-  DenoiseParameters parameters;
-  parameters.half_a = &a;
-  parameters.half_b = &b;
+  DenoiseParameters parameters{.half_a = &a, .half_b = &b};
   const auto expected = denoise(f, nullptr, parameters, devices());
   auto filter = filter_of(f);
   filter->SetHalfA(image_of<3>(a));
@@ -151,8 +147,7 @@ TEST(TotalVariationFilter, ChoosesAlphaByTheHalves) {
 TEST(TotalVariationFilter, TakesASliceAsAVolumeOfOne) {
   Grid grid{{30, 20, 1}, {0.5, 0.75, 1}, {-3, 7, 0}};
   const Volume f = noisy(grid);
-  DenoiseParameters parameters;
-  parameters.alpha = 4;
+  DenoiseParameters parameters{.alpha = 4};
   auto filter = itk::HaloclineTotalVariationImageFilter<itk::Image<float, 2>>::New();
   filter->SetInput(image_of<2>(f));
   filter->SetAlpha(4);
@@ -195,10 +190,7 @@ TEST(TotalVariationFilter, EndsAtAbortAndGoesOnAfterwards) {
   filter->RemoveObserver(observer);
   filter->SetIterations(20);
   filter->Update();
-  DenoiseParameters parameters;
-  parameters.alpha = 4;
-  parameters.gap = 0;
-  parameters.iterations = 20;
+  DenoiseParameters parameters{.alpha = 4, .iterations = 20, .gap = 0};
   EXPECT_TRUE(holds(*filter->GetOutput(), denoise(f, nullptr, parameters, devices()).output));
 }
 
@@ -355,10 +347,7 @@ TEST(FdkFilter, GivesTheBitsOfFdkOnAGridOfSettings) {
   std::vector<float> reached;
   observe(*filter, [&] { reached.push_back(filter->GetProgress()); });
   filter->Update();
-  FdkParameters parameters;
-  parameters.window = Window::hann;
-  parameters.cutoff = 0.8;
-  parameters.pad = 0.2;
+  FdkParameters parameters{.window = Window::hann, .cutoff = 0.8, .pad = 0.2};
   EXPECT_TRUE(holds(*filter->GetOutput(), fdk(p, geometry_of(*geometry), grid, parameters, devices()).output));
   EXPECT_EQ(reached.back(), 1);
   EXPECT_NO_THROW(

@@ -30,9 +30,7 @@ namespace {
 using Devices = std::vector<Device>;
 
 RunOptions two_slabs() {
-  RunOptions options;
-  options.plan.minimum_slabs = 2;
-  return options;
+  return {.plan = {.minimum_slabs = 2}};
 }
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
@@ -139,10 +137,7 @@ void run_voxel_driven(const Devices& devices, const std::string& name) {
 
 // Projectors with slices innermost, rows on slices and between them.
 void run_projectors_within_slices(const Devices& devices, double row_height) {
-  CircularOptions circle;
-  circle.sdd = 0;
-  circle.angles = {0, 17, 45, 90, 141};
-  const Geometry geometry = circular_geometry(circle);
+  const Geometry geometry = circular_geometry({.sdd = 0, .angles = {0, 17, 45, 90, 141}});
   const Grid grid = default_grid({7, 9, 34}, {1, 1, 1}), stack = reference::detector(11, 34, 5, 0.9, row_height);
   RunOptions options = two_slabs();
   options.plan.batch = 3;
@@ -164,9 +159,7 @@ void run_solvers(const Devices& devices, const std::string& name, const Regulari
   MeasuredScan scan{.scene = scene, .b = reference::random_volume(scene.projections, 4)};
   if (method.weights) scan.w = reference::random_volume(scene.projections, 5);
   if (regulariser.guided) scan.reference = reference::random_volume(scene.grid, 6);
-  ReconstructionParameters parameters;
-  parameters.method = name;
-  parameters.passes = method.penalty ? 1 : 2;
+  ReconstructionParameters parameters{.method = name, .passes = method.penalty ? 1 : 2};
   if (method.subsets) parameters.subsets = 2;
   if (method.penalty) {
     parameters.lambda = 0.1;
@@ -182,8 +175,7 @@ void run_solvers(const Devices& devices, const std::string& name, const Regulari
 
 // Calibration of whole counts; the first column and the last row were not measured.
 CountsCalibration some_calibration(const Grid& stack) {
-  CountsCalibration calibration;
-  calibration.size = stack.size;
+  CountsCalibration calibration{.size = stack.size};
   calibration.pixels.assign(stack.slice(), {2, 1000});
   calibration.replaced = {stack.slice(), std::vector<std::vector<ReplacedValues::Value>>(stack.size[2])};
   for (auto& view : calibration.replaced.views)
@@ -222,10 +214,7 @@ void run_fdk(const Devices& devices, const Volume& stack, const Geometry& geomet
 }
 
 void run_fdk(const Devices& devices, bool variance, bool counts) {
-  CircularOptions circle;
-  circle.sid = 100;
-  circle.sdd = 150;
-  circle.projections = 24;
+  CircularOptions circle{.sid = 100, .sdd = 150, .projections = 24};
   const Volume stack = reference::random_volume(reference::detector(9, 5, 24, 3, 3), 5);
   FdkParameters parameters;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
@@ -239,17 +228,13 @@ void run_rows(const Devices& devices, std::size_t length) {
 
 // A window that moves past the end of the ring, slices of different sizes.
 void run_slices(const Devices& devices, bool hardware, bool variance) {
-  CircularOptions circle;
-  circle.sid = 100;
-  circle.sdd = 150;
-  circle.projections = 12;
+  CircularOptions circle{.sid = 100, .sdd = 150, .projections = 12};
   if (hardware && !devices.front().info().images) return;
   const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
   const Grid volume = default_grid({7, 5, 3}, {2, 2, 2});
   std::vector<Grid> planes{oblique_plane(volume, centre_of(volume), {1, 2, 3})};
   for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(volume, axis, centre_of(volume)));
-  FdkParameters parameters;
-  parameters.hardware_interpolation = hardware;
+  FdkParameters parameters{.hardware_interpolation = hardware};
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   Slices slices(devices.front(), stack, circular_geometry(circle), volume, parameters, 1000);
   slices.reconstruct(planes);
@@ -264,12 +249,7 @@ void run_slices(const Devices& devices, bool hardware, bool variance) {
 
 // A cylindrical detector, rays that end within the volume, and both; rays in faces between voxels among them.
 void run_ends(const Devices& devices, double radius, double sdd) {
-  CircularOptions circle;
-  circle.sid = 40;
-  circle.sdd = sdd;
-  circle.angles = {3, 95};
-  circle.out_of_plane_angle = 2;
-  Geometry geometry = circular_geometry(circle);
+  Geometry geometry = circular_geometry({.sid = 40, .sdd = sdd, .angles = {3, 95}, .out_of_plane_angle = 2});
   geometry.radius_cylindrical_detector = radius;
   geometry.ray_ends = RayEnds::end;
   const Volume volume = reference::random_volume(default_grid({9, 7, 5}, {1, 1.5, 2}), 1),
@@ -283,11 +263,7 @@ void run_ends(const Devices& devices, double radius, double sdd) {
 
 // Siddon's rays in faces and along edges between voxels, in all its forms.
 void run_faces(const Devices& devices, double sdd) {
-  CircularOptions circle;
-  circle.sid = 40;
-  circle.sdd = sdd;
-  circle.angles = {0, 90, 200};
-  const Geometry geometry = circular_geometry(circle);
+  const Geometry geometry = circular_geometry({.sid = 40, .sdd = sdd, .angles = {0, 90, 200}});
   const Volume volume = reference::random_volume(default_grid({8, 6, 4}, {1, 1, 1}), 1),
                stack = reference::random_volume(reference::detector(11, 7, 3, 1, 1), 2);
   for (const bool gpu : {false, true})
@@ -312,30 +288,23 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   Geometry geometry = circular_geometry(circle);
   geometry.radius_cylindrical_detector = radius;
   const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
-  FdkParameters parameters;
-  parameters.pad = 0.4;
+  FdkParameters parameters{.pad = 0.4};
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   run_fdk(devices, stack, geometry, parameters, counts);
 }
 
 // Rays of a gap from the opposite side.
 void run_gap_fdk(const Devices& devices, bool variance, bool counts) {
-  CircularOptions circle;
-  circle.sid = 100;
-  circle.sdd = 150;
-  circle.projections = 80;
-  Geometry geometry = circular_geometry(circle);
+  Geometry geometry = circular_geometry({.sid = 100, .sdd = 150, .projections = 80});
   geometry.views.erase(geometry.views.begin() + 20, geometry.views.begin() + 23);
-  FdkParameters parameters;
-  parameters.pad = 0.4;
+  FdkParameters parameters{.pad = 0.4};
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   run_fdk(devices, reference::random_volume(reference::detector(9, 3, 77, 3, 3), 5), geometry, parameters, counts);
 }
 
 // Kernels that benches run beside those that they measure, with 9 x 5 work-items.
 void run_bench(const Devices& devices, bool image) {
-  Requirements requirements;
-  requirements.stack = {40, 40, 2};
+  Requirements requirements{.stack = {40, 40, 2}};
   requirements.arrays = {{.name = "from", .kind = ArrayKind::projections, .components = 4},
                          {.name = "sums", .kind = ArrayKind::fixed, .elements = 9 * 5 * 2},
                          {.name = "others", .kind = ArrayKind::fixed, .elements = 300}};
@@ -361,8 +330,7 @@ void run_expressions(const Devices& devices) {
   namespace hx = expressions;
   for (const int slabs : {0, 3})
     for (const std::size_t columns : {9, 12}) {
-      PlanOptions options;
-      options.minimum_slabs = slabs;
+      PlanOptions options{.minimum_slabs = slabs};
       const hx::Context on(devices, options);
       const hx::Space space = on.volume({.size = {columns, 10, 6}});
       hx::Array x = hx::uniform(space, 1), y = hx::uniform(space, 2);

@@ -11,13 +11,9 @@
 
 namespace halocline::reference {
 
-Scene parallel_scene(std::size_t n, int views, std::size_t columns, double pitch) {
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 0;
-  options.projections = views;
-  options.arc = 180;
-  return {"parallel", circular_geometry(options), detector(columns, 1, static_cast<std::size_t>(views), pitch, pitch),
+Scene parallel_scene(std::size_t n, std::size_t views, std::size_t columns, double pitch) {
+  CircularOptions options{.sid = 1000, .sdd = 0, .projections = views, .arc = 180};
+  return {"parallel", circular_geometry(options), detector(columns, 1, views, pitch, pitch),
           default_grid({n, n, 1}, {pitch, pitch, pitch})};
 }
 
@@ -69,7 +65,7 @@ Counted counted(const Vector& line_integrals, double photons, unsigned seed) {
   return result;
 }
 
-PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts) {
+PenalisedScan penalised_scan(std::size_t n, std::size_t views, const Counted& counts) {
   const auto columns = 2 * static_cast<std::size_t>(std::ceil(static_cast<double>(n) * std::numbers::sqrt2 / 2)) + 1;
   const Scene scene = parallel_scene(n, views, columns, 2);
   Vector truth = toft_phantom(scene.grid);
@@ -77,7 +73,7 @@ PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts) {
   return {scene, truth, {RayMatrix(scene), counts.b, counts.w, {scene.grid.size, scene.grid.spacing}, 1200, 0, 0.1}};
 }
 
-PenalisedScan penalised_scan(std::size_t n, int views, double photons, unsigned seed) {
+PenalisedScan penalised_scan(std::size_t n, std::size_t views, double photons, unsigned seed) {
   PenalisedScan scan = penalised_scan(n, views, {});
   const auto counts = counted(scan.problem.A.times(scan.truth), photons, seed);
   scan.problem.b = counts.b, scan.problem.w = counts.w;

@@ -9,7 +9,7 @@
 namespace halocline::reference {
 
 /// `views` over 180 degrees of n x n pixels by a row of `columns`, pixels and columns of `pitch` mm.
-Scene parallel_scene(std::size_t n, int views, std::size_t columns, double pitch = 1);
+Scene parallel_scene(std::size_t n, std::size_t views, std::size_t columns, double pitch = 1);
 /// 32^2 pixels, 24 views, 47 columns; 256^2 pixels, 90 views, 367 columns.
 Scene small_parallel_scene();
 Scene large_parallel_scene();
@@ -32,9 +32,9 @@ struct PenalisedScan {
   Vector truth;
   Penalised problem;
 };
-PenalisedScan penalised_scan(std::size_t n, int views, double photons, unsigned seed);
+PenalisedScan penalised_scan(std::size_t n, std::size_t views, double photons, unsigned seed);
 /// The scan with these counts instead.
-PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts);
+PenalisedScan penalised_scan(std::size_t n, std::size_t views, const Counted& counts);
 /// FDK, scaled to the data in the weighted norm, within the bounds.
 Vector scaled_fdk(const PenalisedScan& scan);
 

@@ -223,8 +223,7 @@ Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, i
 }
 
 Volume two_balls(std::size_t n, double noise, unsigned seed, const Volume* weights) {
-  Grid grid;
-  grid.size = {n, n, n};
+  Grid grid{.size = {n, n, n}};
   Volume volume(grid);
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
@@ -256,15 +255,11 @@ Volume weights_with_holes(const Grid& grid) {
 }
 
 Grid grid_of(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
-  return grid;
+  return {.size = size, .spacing = spacing};
 }
 
 Volume ramp_weights(std::size_t n) {
-  Grid grid;
-  grid.size = {n, n, n};
+  Grid grid{.size = {n, n, n}};
   Volume volume(grid);
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += std::pow(70.0, static_cast<double>(i) / static_cast<double>(n) - 0.5);

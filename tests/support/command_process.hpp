@@ -1,4 +1,4 @@
-// Runs the command as a separate process, which can be killed.
+// Runs the command as a separate process, which can be killed, in another environment: other variables, another user.
 #pragma once
 
 #include <sys/wait.h>
@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,14 @@ namespace halocline {
 
 class Process {
  public:
-  Process(const Words& words, const std::string& log) : log_(log) {
+  /// `change` runs in the child before the command begins; what it says as well is in output(). Exit code 127: it could
+  /// not begin.
+  Process(
+      const Words& words, const std::string& log, const std::function<bool()>& change = [] { return true; })
+      : log_(log) {
     child_ = ::fork();
     if (child_ != 0) return;
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);
+    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0 || !change()) ::_exit(127);
     std::vector<char*> argv{const_cast<char*>("halocline")};
     for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
@@ -38,5 +43,11 @@ class Process {
   std::string log_;
   pid_t child_ = -1;
 };
+
+/// Runs it to its end.
+inline Ran run_child(const Words& words, const Folder& folder, const std::function<bool()>& change) {
+  const Process process(words, folder / "log", change);
+  return {process.wait(), process.output(), ""};
+}
 
 }  // namespace halocline

@@ -43,6 +43,24 @@ inline Ran run(const Words& words) {
   return ran;
 }
 
+/// Runs words that succeed.
+inline Ran done(const Words& words) {
+  Ran ran = run(words);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return ran;
+}
+
+inline void expect_contains(const std::string& text, const std::vector<std::string>& parts) {
+  for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+}
+
+/// Runs words that are refused with these parts in the message.
+inline void refused(const Words& words, const std::vector<std::string>& parts) {
+  const Ran ran = run(words);
+  EXPECT_EQ(ran.code, 2) << ran.out << ran.err;
+  expect_contains(ran.err, parts);
+}
+
 class Folder {
  public:
   Folder() {

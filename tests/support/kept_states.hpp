@@ -1,6 +1,7 @@
 // A checkpoint store in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -23,10 +24,13 @@ class KeptStates : public CheckpointStore {
     Kept kept{state, {}};
     kept.state.read = nullptr;
     for (const auto& [name, bytes] : state.arrays) {
-      kept.arrays[name].resize(bytes);
-      state.read(name, 0, bytes, kept.arrays[name].data());
+      auto& array = kept.arrays[name];
+      array.resize(bytes);
+      for (std::size_t at = 0; at < bytes; at += piece)
+        state.read(name, at, std::min(piece, bytes - at), array.data() + at);
     }
     all.push_back(std::move(kept));
+    if (follow) from = &all.back();
   }
   std::optional<RunState> kept() override {
     if (from == nullptr) return std::nullopt;
@@ -36,8 +40,11 @@ class KeptStates : public CheckpointStore {
     };
     return state;
   }
+
+  static constexpr std::size_t piece = 1001;  ///< bytes read at a time: across slices and slabs
   std::deque<Kept> all;
   const Kept* from = nullptr;
+  bool follow = false;  ///< resume from the last one
 };
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Volumes of nothing but noise.
+// Volumes of noise.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace halocline {
 
 /// Independent, Gaussian.
 inline Volume white_noise(const std::array<std::size_t, 3>& size, double sigma, unsigned seed = 1) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   Volume volume(grid);
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal(0, sigma);
@@ -23,18 +22,27 @@ inline Volume white_noise(const std::array<std::size_t, 3>& size, double sigma, 
 
 /// n x n x n voxels between 0 and 1, quickly made.
 inline Volume noisy_volume(std::size_t n) {
-  Grid grid;
-  grid.size = {n, n, n};
+  Grid grid{.size = {n, n, n}};
   Volume volume(grid);
   for (std::size_t i = 0; i < volume.voxels.size(); ++i)
     volume.voxels[i] = static_cast<float>((i * 2654435761u >> 8) % 1000) / 1000.0f;
   return volume;
 }
 
+/// A step across x, and noise.
+inline Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing = {1, 1, 1},
+                         double noise = 0.1) {
+  Volume volume(Grid{.size = size, .spacing = spacing});
+  std::mt19937 generator(21);
+  std::normal_distribution<double> normal;
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+    volume.voxels[n] = static_cast<float>((3 * (n % size[0]) > size[0] ? 1 : 0) + noise * normal(generator));
+  return volume;
+}
+
 /// Ones with round holes of these radii, as many as leave 0.4 of it solid: a finely structured object.
 inline Volume foam(const std::array<std::size_t, 3>& size, double least_radius, double most_radius, unsigned seed = 1) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   Volume volume(grid, 1);
   std::mt19937_64 generator(seed);
   std::uniform_real_distribution<double> share(0, 1);

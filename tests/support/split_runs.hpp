@@ -19,10 +19,7 @@ using SplitRun = std::function<RunResult(const std::vector<Device>& devices, con
 
 /// Options with at least so many slabs, and batches of so many views; 0: the planner's choice.
 inline RunOptions split(int slabs, int batch = 0) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
+  return {.plan = {.minimum_slabs = slabs, .batch = batch}};
 }
 
 /// Options for several devices, which get equal shares.

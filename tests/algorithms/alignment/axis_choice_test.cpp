@@ -19,9 +19,7 @@ AxisEstimate within(double shift, double uncertainty) {
 }
 
 TEST(AxisChoice, TakesSharpnessNearOppositeViewsAndTheseElsewhere) {
-  AxisMeasures measures;
-  measures.correlation = at(3, 2);
-  measures.sharpness = at(3.4, 2);
+  AxisMeasures measures{.correlation = at(3, 2), .sharpness = at(3.4, 2)};
   EXPECT_EQ(choose_axis(measures, 1).method, "sharpness");
   EXPECT_TRUE(choose_axis(measures, 1).agreed());
   measures.displaced = true;  // weights move sharpness by a part of a pixel
@@ -38,9 +36,7 @@ TEST(AxisChoice, TakesSharpnessNearOppositeViewsAndTheseElsewhere) {
 }
 
 TEST(AxisChoice, NoiseThatHidesTheContrastIsNoReasonToFollowSharpness) {
-  AxisMeasures measures;
-  measures.correlation = at(0, 1.02);
-  measures.sharpness = at(8, 1.01);
+  AxisMeasures measures{.correlation = at(0, 1.02), .sharpness = at(8, 1.01)};
   EXPECT_FALSE(choose_axis(measures, 1).agreed());  // none is certain
   measures.correlation->uncertainty = 0.1;
   const AxisChoice choice = choose_axis(measures, 1);
@@ -50,10 +46,7 @@ TEST(AxisChoice, NoiseThatHidesTheContrastIsNoReasonToFollowSharpness) {
 }
 
 TEST(AxisChoice, OfHalfATurnTheDoubleWedgeCountsIfItIsCertain) {
-  AxisMeasures measures;
-  measures.correlation = at(-1.85, 3);
-  measures.double_wedge = within(0, 0.05);
-  measures.opposite_error = 1;
+  AxisMeasures measures{.correlation = at(-1.85, 3), .double_wedge = within(0, 0.05), .opposite_error = 1};
   EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
   EXPECT_TRUE(choose_axis(measures, 1).agreed());
   measures.sharpness = at(0.2, 2);
@@ -77,10 +70,7 @@ TEST(AxisChoice, OfHalfATurnTheDoubleWedgeCountsIfItIsCertain) {
 }
 
 TEST(OppositeViews, TellByHowMuchTheBestPairMissesHalfATurn) {
-  CircularOptions options;
-  options.sdd = 0;
-  options.projections = 90;
-  options.arc = 180;
+  CircularOptions options{.sdd = 0, .projections = 90, .arc = 180};
   EXPECT_NEAR(opposite_error(circular_geometry(options)), 2 * std::acos(-1.0) / 180, 1e-9);
   options.arc = 182;
   options.projections = 91;

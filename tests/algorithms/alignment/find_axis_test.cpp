@@ -14,6 +14,7 @@
 #include "apps/images/image_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/reference/real_data.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::find_axis_test {
 namespace {
@@ -42,12 +43,7 @@ Scan make_scan(CircularOptions options, double offset, std::size_t rows = 9) {
 }
 
 CircularOptions beam(bool parallel) {
-  CircularOptions options;
-  options.sid = 500;
-  options.sdd = parallel ? 0 : 750;
-  options.projections = parallel ? 180 : 150;
-  options.first_angle = 17;
-  return options;
+  return {.sid = 500, .sdd = parallel ? 0.0 : 750.0, .projections = parallel ? 180u : 150u, .first_angle = 17};
 }
 
 class FindAxis : public testing::TestWithParam<bool> {};
@@ -115,14 +111,7 @@ TEST(Axis, RefusesWhatItCannotUse) {
   CircularOptions options = beam(false);
   options.arc = 100;
   const Scan quarter = make_scan(options, 0);
-  const auto refused = [](auto work, const char* part) {
-    try {
-      work();
-      FAIL() << "not refused: " << part;
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(part));
-    }
-  };
+  const auto refused = [](auto work, const char* part) { EXPECT_THAT(refusal_of(work), HasSubstr(part)); };
   refused([&] { axis_by_correlation(quarter.projections, quarter.believed, {0, 5}); }, "by sharpness instead");
   Scan scan = make_scan(beam(false), 0);
   scan.projections.grid.origin[1] += 200;
@@ -155,13 +144,10 @@ TEST(Axis, OfAMeasuredTooth) {
   Volume projections = read_image(real_data("parallel_tooth/tooth_counts.mha"));
   const Volume flats = read_image(real_data("parallel_tooth/tooth_flats.mha")),
                darks = read_image(real_data("parallel_tooth/tooth_darks.mha"));
-  CountsFields fields;
-  fields.flats.stack = &flats;
-  fields.darks.stack = &darks;
+  CountsFields fields{.flats = {.stack = &flats}, .darks = {.stack = &darks}};
   counts_to_line_integrals(projections, calibrate_counts(MemorySource(projections), fields, {}));
   projections.grid.origin[0] = -300;  // as if it were at column 300
-  CircularOptions options;
-  options.sdd = 0;
+  CircularOptions options{.sdd = 0};
   for (int n = 0; n < 181; ++n) options.angles.push_back(static_cast<double>(n) * 180 / 181);
   const Geometry geometry = circular_geometry(options);
   const AxisEstimate correlation = axis_by_correlation(projections, geometry, {0, 30});

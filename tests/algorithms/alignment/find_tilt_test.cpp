@@ -52,11 +52,7 @@ struct Scan {
 };
 
 CircularOptions beam(double half_cone) {
-  CircularOptions options;
-  options.projections = 120;
-  options.first_angle = 17;
-  options.sid = 1000;
-  options.sdd = 0;
+  CircularOptions options{.sid = 1000, .sdd = 0, .projections = 120, .first_angle = 17};
   if (half_cone > 0)
     options.sdd = 0.5 * 96 * 1.6 / std::tan(half_cone * 3.14159265358979 / 180), options.sid = options.sdd / 1.5;
   return options;

@@ -12,8 +12,7 @@ namespace {
 
 /// 60 views of 100 x 3 columns; a bar that is `wide` columns long in the first views and 8 deep, turning.
 Volume bar(double wide, double off) {
-  Grid grid;
-  grid.size = {100, 3, 60};
+  Grid grid{.size = {100, 3, 60}};
   Volume out(grid);
   for (std::size_t view = 0; view < 60; ++view) {
     const double angle = std::acos(-1.0) * static_cast<double>(view) / 60;
@@ -30,9 +29,7 @@ TEST(Truncation, TellsInHowManyViewsTheObjectIsCutOff) {
   EXPECT_EQ(truncated_views(bar(60, 15), {}), 0);
   EXPECT_NEAR(truncated_views(bar(150, 0), {}), 0.55, 0.1);  // a plate, in about half of them
   EXPECT_GT(truncated_views(bar(60, 40), {}), 0.3);          // over one edge
-  Redundancy displaced;
-  displaced.columns_before = 30;
-  displaced.columns_after = 30;
+  Redundancy displaced{.columns_before = 30, .columns_after = 30};
   EXPECT_EQ(truncated_views(bar(150, 0), displaced), 0);
   EXPECT_EQ(truncated_views(Volume(bar(1, 0).grid), {}), 0);
 }

@@ -127,14 +127,9 @@ TEST_F(Tune, WhatIsDamagedIsAsIfItWereNotThere) {
 
 TEST_F(Tune, ShapesChangeNoBit) {
   const std::size_t n = 21;
-  CircularOptions options;
-  options.projections = 13;
-  const Geometry geometry = circular_geometry(options);
+  const Geometry geometry = circular_geometry({.projections = 13});
   const Grid grid = default_grid({n, 17, 9}, {3, 3, 3});
-  Grid stack;
-  stack.size = {31, 11, 13};
-  stack.spacing = {4, 4, 1};
-  stack.origin = {-58, -21, 0};
+  Grid stack{.size = {31, 11, 13}, .spacing = {4, 4, 1}, .origin = {-58, -21, 0}};
   const Volume volume = [&] {
     Volume result(grid);
     for (std::size_t i = 0; i < result.voxels.size(); ++i) result.voxels[i] = static_cast<float>(i % 7);
@@ -162,10 +157,7 @@ TEST_F(Tune, ShapesChangeNoBit) {
 
 TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
   const Device device = open();
-  TuneOptions options;
-  options.classes = {"project"};
-  options.size = 16;
-  options.seconds = 2;
+  TuneOptions options{.classes = {"project"}, .seconds = 2, .size = 16};
   const TuneResult result = tune(device, options);
   EXPECT_TRUE(tuning_of(device) == Tuning{});
   ASSERT_FALSE(result.items.empty());
@@ -186,10 +178,7 @@ TEST_F(Tune, TheFormFoundForAllDevicesIsTheOneThatDenoisingTakes) {
   EXPECT_EQ(tuned_stages(devices, "pdu"), 1);
   EXPECT_EQ(tuned_stages(std::vector{device, open()}, "pdu"), 1);
   EXPECT_EQ(tuned_stages(devices, "spdu"), std::nullopt);
-  DenoiseParameters parameters;
-  parameters.method = "pdu";
-  parameters.alpha = 10;
-  parameters.iterations = 6;
+  DenoiseParameters parameters{.method = "pdu", .alpha = 10, .iterations = 6};
   const Volume noisy = denoise_phantom(16, 0.1);
   const auto fused = denoise(noisy, nullptr, parameters, devices);
   EXPECT_EQ(fused.form.stages, 1);
@@ -217,13 +206,11 @@ TEST_F(Tune, WhatIsKnownOfADeviceIsNotReplacedForTheSakeOfAnother) {
 }
 
 TEST_F(Tune, CommandPrintsATableKeepsAndForgets) {
-  const Ran ran = run({"tune", "--class", "project", "--seconds", "0.5", "--size", "12", "--quiet", "--device", "0"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"tune", "--class", "project", "--seconds", "0.5", "--size", "12", "--quiet", "--device", "0"});
   EXPECT_THAT(ran.out, HasSubstr("siddon_backproject"));
   ASSERT_TRUE(stored_tuning(open().info()));
   EXPECT_THAT(stored_tuning(open().info())->classes, Contains("project"));
-  const Ran again = run({"tune", "--class", "project", "--seconds", "0.1", "--size", "12", "--quiet", "--json"});
-  ASSERT_EQ(again.code, 0) << again.err;
+  const Ran again = done({"tune", "--class", "project", "--seconds", "0.1", "--size", "12", "--quiet", "--json"});
   EXPECT_FALSE(json::parse(again.out).at(0).at("items").empty());
   EXPECT_EQ(run({"tune", "--forget"}).code, 0);
   EXPECT_TRUE(stored_tuning(open().info()) == Tuning{});
@@ -251,10 +238,7 @@ TEST_F(Tune, NothingThatFitsIsAnError) {
 }
 
 TEST(MeasuredDefaults, AreThoseOfTheDevicesThatWereMeasured) {
-  DeviceInfo device;
-  device.platform = "NVIDIA CUDA";
-  device.type = "gpu";
-  device.name = "NVIDIA H200";
+  DeviceInfo device{.name = "NVIDIA H200", .platform = "NVIDIA CUDA", .type = "gpu"};
   EXPECT_TRUE(has_measured_defaults(device));
   device.name = "NVIDIA GeForce RTX 3060";
   EXPECT_FALSE(has_measured_defaults(device));

@@ -22,10 +22,7 @@ Geometry scan(CircularOptions options = {}) {
 }
 
 DetectorPixels detector(std::size_t columns = 200, std::size_t rows = 100) {
-  DetectorPixels pixels;
-  pixels.size = {columns, rows};
-  pixels.spacing = {1.5, 2.0};
-  return pixels;
+  return {.size = {{columns, rows}}, .spacing = {{1.5, 2.0}}};
 }
 
 /// One finding of that gravity whose text holds all parts.
@@ -49,10 +46,7 @@ TEST(FieldOfView, IsTheCircleBetweenTheOuterRays) {
   EXPECT_NEAR(seen.displaced_radius, seen.radius, 1e-9);
   EXPECT_NEAR(seen.high, (1000 - seen.radius) * 100 / 1536, 1e-9);  // where the cylinder is nearest to the source
   EXPECT_NEAR(seen.low, -seen.high, 1e-9);
-  CircularOptions parallel;
-  parallel.sdd = 0;
-  parallel.projection_offset_x = 20;
-  parallel.projection_offset_y = 7;
+  CircularOptions parallel{.sdd = 0, .projection_offset_x = 20, .projection_offset_y = 7};
   const FieldOfView flat = field_of_view(scan(parallel), detector());
   EXPECT_NEAR(flat.radius, half - 20, 1e-9);
   EXPECT_NEAR(flat.displaced_radius, half + 20, 1e-9);
@@ -97,10 +91,7 @@ TEST(FieldOfView, HoldsWhatEveryViewSees) {
 }
 
 TEST(VolumeCoverage, IsTheFractionThatIsSeen) {
-  CircularOptions parallel;
-  parallel.sdd = 0;
-  parallel.angles = {0, 30, 60, 90, 120, 150};
-  const Geometry geometry = circular_geometry(parallel);
+  const Geometry geometry = circular_geometry({.sdd = 0, .angles = {0, 30, 60, 90, 120, 150}});
   // twice as high as what is seen, and inside in the plane
   const Coverage half = volume_coverage(geometry, detector(), default_grid({48, 48, 80}, {4, 4, 5}));
   EXPECT_NEAR(half.every_view, 0.5, 1e-12);
@@ -114,15 +105,12 @@ TEST(VolumeCoverage, IsTheFractionThatIsSeen) {
 TEST(Findings, NothingIsWrongWithAGoodScan) {
   EXPECT_TRUE(geometry_findings(scan()).empty());
   EXPECT_TRUE(geometry_findings(scan(), detector(), default_grid({30, 30, 20}, {4, 4, 4})).empty());
-  CircularOptions parallel;
-  parallel.sdd = 0;
-  parallel.arc = 180;
+  CircularOptions parallel{.sdd = 0, .arc = 180};
   EXPECT_TRUE(geometry_findings(scan(parallel), detector()).empty());
 }
 
 TEST(Findings, TellWhatIsImpossible) {
-  CircularOptions options;
-  options.arc = 150;
+  CircularOptions options{.arc = 150};
   expect_found(geometry_findings(scan(options)), true, {"leave 211.667 degrees out", "148.333", "180"});
   options.arc = 250;
   options.projection_offset_x = 60;
@@ -137,17 +125,14 @@ TEST(Findings, TellWhatIsImpossible) {
   expect_found(geometry_findings(scan(options), detector(), far), true, {"no part of the volume is seen"});
   expect_found(geometry_findings(scan(options), detector(), default_grid({100, 100, 4}, {20, 20, 1})), true,
                {"reaches 1414.21 mm", "source passes at 1000 mm"});
-  CircularOptions parallel;
-  parallel.sdd = 0;
-  parallel.arc = 120;
+  CircularOptions parallel{.sdd = 0, .arc = 120};
   expect_found(geometry_findings(scan(parallel)), true, {"gap of 61.33 degrees"});
   EXPECT_THROW(geometry_findings(Geometry{}), InputError);
 }
 
 // An arc that is found too short is one that fdk refuses, to the last view.
 TEST(Findings, AskForTheArcThatFdkAsksFor) {
-  CircularOptions options;
-  options.projections = 400;
+  CircularOptions options{.projections = 400};
   const Grid pixels = detector().grid(400);
   int refused = 0;
   for (int n = 0; n < 40; ++n) {
@@ -170,8 +155,7 @@ TEST(Findings, AskForTheArcThatFdkAsksFor) {
 }
 
 TEST(Findings, WarnOfWhatIsOdd) {
-  CircularOptions options;
-  options.arc = 220;
+  CircularOptions options{.arc = 220};
   expect_found(geometry_findings(scan(options), detector()), false, {"short scan", "217.556"});
   options.arc = 360;
   options.projection_offset_x = 60;
@@ -213,8 +197,7 @@ TEST(Findings, WarnOfWhatIsOdd) {
 // Rule of fdk: the middle of the outermost pixel has to be beyond the axis.
 TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
   const auto impossible = [](double offset) {
-    CircularOptions options;
-    options.projection_offset_x = offset;
+    CircularOptions options{.projection_offset_x = offset};
     const auto findings = geometry_findings(scan(options), detector());
     return std::any_of(findings.begin(), findings.end(), [](const GeometryFinding& finding) {
       return finding.impossible && finding.text.find("outermost pixel") != std::string::npos;
@@ -228,8 +211,7 @@ TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
 
 // The longer side of a displaced detector is right on a full turn.
 TEST(GeometryCheck, TheVolumeOfADisplacedDetector) {
-  CircularOptions options;
-  options.projection_offset_x = 100;
+  CircularOptions options{.projection_offset_x = 100};
   const auto warned = [&](double spacing) {
     const auto findings =
         geometry_findings(scan(options), detector(), default_grid({64, 64, 10}, {spacing, spacing, 1}));

@@ -23,11 +23,7 @@ using testing::Not;
 constexpr std::size_t columns = 60, rows = 6;
 
 Geometry turn(std::size_t views = 90) {
-  CircularOptions options;
-  options.sid = 300;
-  options.sdd = 450;
-  options.projections = views;
-  return circular_geometry(options);
+  return circular_geometry({.sid = 300, .sdd = 450, .projections = views});
 }
 
 /// Pixels of 1.5 mm, 1 mm at the axis; moved along u.
@@ -41,11 +37,7 @@ Grid detector(double shift = 0, std::size_t views = 90) {
 
 /// Projections of an upright cylinder beside the axis.
 Volume cylinder(double radius, const Grid& grid) {
-  Primitive body;
-  body.shape = Shape::cylinder;
-  body.centre = {3, 0, -2};
-  body.semi_axes = {radius, 500, radius};
-  body.value = 0.02;
+  Primitive body{.shape = Shape::cylinder, .semi_axes = {radius, 500, radius}, .centre = {3, 0, -2}, .value = 0.02};
   return project_analytic({body}, turn(grid.size[2]), grid);
 }
 
@@ -188,8 +180,7 @@ TEST(SuspiciousProjections, OfCountsAreThoseOfTheirLineIntegrals) {
     for (std::size_t row = 0; row < rows; ++row) flat.at(20, row, 0) = 0;  // a dead column
     for (std::size_t n = 0; n < counts.voxels.size(); ++n)
       counts.voxels[n] = flat.voxels[n % flat.voxels.size()] * std::exp(-integrals.voxels[n]);
-    CountsFields fields;
-    fields.flats.stack = &flat;
+    CountsFields fields{.flats = {.stack = &flat}};
     const auto calibration = calibrate_counts(MemorySource(counts), fields);
     return suspicious_projections(MemorySource(counts), &calibration, redundancy_of(turn(), integrals.grid), "'c.mha'");
   };

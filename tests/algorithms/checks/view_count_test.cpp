@@ -17,14 +17,8 @@ using testing::IsEmpty;
 
 constexpr double pi = std::numbers::pi;
 
-Geometry scan(int views, double sdd = 1200, double arc = 360, double offset = 0) {
-  CircularOptions options;
-  options.sid = 600;
-  options.sdd = sdd;
-  options.projections = views;
-  options.arc = arc;
-  options.projection_offset_x = offset;
-  return circular_geometry(options);
+Geometry scan(std::size_t views, double sdd = 1200, double arc = 360, double offset = 0) {
+  return circular_geometry({.sid = 600, .sdd = sdd, .projections = views, .arc = arc, .projection_offset_x = offset});
 }
 
 ViewCount count(const Geometry& geometry, double pixel = 1.25, std::size_t columns = 256, std::size_t voxels = 128) {

@@ -14,26 +14,15 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 Geometry circle() {
-  CircularOptions options;
-  options.sid = 500;
-  options.sdd = 1000;
-  options.projections = 8;
-  return circular_geometry(options);
+  return circular_geometry({.sid = 500, .sdd = 1000, .projections = 8});
 }
 
 Grid stack_at(double v) {
-  Grid stack;
-  stack.size = {40, 40, 8};
-  stack.spacing = {2, 2, 1};
-  stack.origin = {-39, v - 39, 0};
-  return stack;
+  return {.size = {40, 40, 8}, .spacing = {2, 2, 1}, .origin = {-39, v - 39, 0}};
 }
 
 Grid cube() {
-  Grid volume;
-  volume.size = {20, 20, 20};
-  volume.origin = {-9.5, -9.5, -9.5};
-  return volume;
+  return {.size = {20, 20, 20}, .origin = {-9.5, -9.5, -9.5}};
 }
 
 TEST(Visibility, AVolumeOnTheDetectorIsSeen) {

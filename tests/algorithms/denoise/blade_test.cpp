@@ -61,9 +61,7 @@ Measured measure(const std::string& name, const Volume& volume) {
 
 /// alpha in units of 1 / (mu mm).
 Volume denoised(const Volume& volume, const Volume* variance, double alpha) {
-  DenoiseParameters parameters;
-  parameters.method = variance ? "spdu" : "pdu";
-  parameters.alpha = alpha / mu;
+  DenoiseParameters parameters{.method = variance ? "spdu" : "pdu", .alpha = alpha / mu};
   parameters.gap = 3e-4;  // at 1e-3, which counts the root's voxels least, some of its noise would be left
   auto result = denoise(volume, variance, parameters, device());
   EXPECT_TRUE(result.converged);
@@ -71,11 +69,7 @@ Volume denoised(const Volume& volume, const Volume* variance, double alpha) {
 }
 
 TEST(Blade, WeightsSmoothTheRootAndKeepTheAerofoil) {
-  CircularOptions circle;
-  circle.sid = 6 * width;
-  circle.sdd = 9 * width;
-  circle.projections = views;
-  const auto geometry = circular_geometry(circle);
+  const auto geometry = circular_geometry({.sid = 6 * width, .sdd = 9 * width, .projections = views});
   const double voxel = width / size, pixel = 0.75 * voxel;  // half a voxel at the isocentre
   const Grid grid = default_grid({size, size, size}, {voxel, voxel, voxel});
   auto projections = project_analytic(blade(width, mu), geometry, reference::detector(300, 300, views, pixel, pixel));

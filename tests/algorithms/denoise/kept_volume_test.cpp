@@ -11,8 +11,7 @@ namespace halocline::kept_volume_test {
 namespace {
 
 Volume noisy(float level) {
-  Grid grid;
-  grid.size = {31, 27, 40};
+  Grid grid{.size = {31, 27, 40}};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
     volume.voxels[n] = level * (1 + 0.3f * static_cast<float>(n * 7919 % 1000) / 1000);
@@ -27,13 +26,11 @@ std::vector<DistributedArray::Share> halves(const std::vector<Device>& devices) 
 void expect_same(const std::vector<Device>& devices, const std::string& method, int slabs) {
   const Volume volume = noisy(2), variance = noisy(0.01f);
   const MemorySource f(volume), w(variance);
-  DenoiseParameters parameters;
-  parameters.method = method;
+  DenoiseParameters parameters{.method = method};
   if (method == "pdu" || method == "spdu") parameters.alpha = 3;
   parameters.iterations = 12;
   parameters.gap = 0;
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
+  RunOptions options{.plan = {.minimum_slabs = slabs}};
   const bool weighted = method == "spdu";
   Volume expected(volume.grid);
   MemorySink memory(expected);

@@ -77,8 +77,7 @@ double value_range(const Volume& volume) {
 
 /// Denoises, everything chosen automatically, and checks.
 Volume expect_denoised(const Scan& scan, const std::string& method) {
-  DenoiseParameters parameters;
-  parameters.method = method;
+  DenoiseParameters parameters{.method = method};
   Volume weights;
   if (method == "spdu") weights = noise_map(scan.noisy).variance;
   auto result = denoise(scan.noisy, method == "spdu" ? &weights : nullptr, parameters, device());

@@ -18,10 +18,7 @@ namespace {
 constexpr std::size_t frames = 17, views = 72;
 
 Volume reconstructed_frames(const Volume& projections, const std::vector<Device>& devices) {
-  CircularOptions options;
-  options.sid = 99.9995;
-  options.sdd = 299.99926;
-  options.projections = static_cast<int>(views);
+  CircularOptions options{.sid = 99.9995, .sdd = 299.99926, .projections = static_cast<int>(views)};
   const double voxel = 0.26667;
   const Grid grid = default_grid({128, 128, 1}, {voxel, voxel, voxel});
   Volume stack(stacked_grid(grid, frames));
@@ -52,9 +49,7 @@ TEST(DynamicGel, FlickerGoesAndTheInflowStays) {
   const auto devices = open_devices({});
   const Volume noisy =
       reconstructed_frames(read_image(real_data("fan_gel_dynamic/gel_17x72_projections.mha")), devices);
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.time.weight = 0.3;
+  DenoiseParameters parameters{.method = "pdu4d", .time = {.weight = 0.3}};
   const auto result = denoise(noisy, nullptr, parameters, devices);
   EXPECT_TRUE(result.converged);
   // Places of the contrast at frame 10, and its amount: the mean change since the first frame.

@@ -15,6 +15,7 @@
 #include "algorithms/noise/noise_map.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::strength_fdk_test {
 namespace {
@@ -23,12 +24,6 @@ using reference::device;
 using testing::HasSubstr;
 
 constexpr std::size_t size = 64;
-
-double rms(const Volume& a, const Volume& b) {
-  double sum = 0;
-  for (std::size_t n = 0; n < a.voxels.size(); ++n) sum += std::pow(static_cast<double>(a.voxels[n]) - b.voxels[n], 2);
-  return std::sqrt(sum / static_cast<double>(a.voxels.size()));
-}
 
 Volume sum_of(const Volume& a, double factor, const Volume& b) {
   Volume out = a;
@@ -42,12 +37,8 @@ Volume sum_of(const Volume& a, double factor, const Volume& b) {
 struct Scan {
   Volume truth, all, odd, even, variance;
 };
-Scan scan(PhantomType type, Window window, bool streaks, int views = 120, double photons = 2000) {
-  CircularOptions circle;
-  circle.sid = 6 * size;
-  circle.sdd = 9 * size;
-  circle.projections = views;
-  const auto geometry = circular_geometry(circle);
+Scan scan(PhantomType type, Window window, bool streaks, std::size_t views = 120, double photons = 2000) {
+  const auto geometry = circular_geometry({.sid = 6 * size, .sdd = 9 * size, .projections = views});
   const Grid grid = default_grid({size, size, size}, {1, 1, 1});
   const double mu = (type == PhantomType::blade ? 5.5 : 4.0) / size;
   const Volume clean =
@@ -55,8 +46,7 @@ Scan scan(PhantomType type, Window window, bool streaks, int views = 120, double
                        reference::detector(size * 5 / 4, size * 5 / 4, static_cast<std::size_t>(views), 1.5, 1.5));
   Volume noisy = clean;
   add_noise(noisy, photons, 0, 1);
-  FdkParameters parameters;
-  parameters.window = window;
+  FdkParameters parameters{.window = window};
   Scan out;
   out.truth = voxelise(type, grid, size, mu, 3);
   const Volume seen = streaks ? noisy : sum_of(noisy, -1, clean);
@@ -94,8 +84,7 @@ TEST_P(ThroughFdk, HalvesComeNearTheBest) {
   }());
   for (const bool weighted : {false, true}) {
     const Volume* weights = weighted ? &s.variance : nullptr;
-    DenoiseParameters parameters;
-    parameters.method = weighted ? "spdu" : "pdu";
+    DenoiseParameters parameters{.method = weighted ? "spdu" : "pdu"};
     double best = std::numeric_limits<double>::infinity(), at = 0;
     for (double lambda = 0.25 * noise; lambda < 4 * noise; lambda *= std::exp2(1.0 / 3)) {
       parameters.alpha = 1 / lambda;
@@ -139,10 +128,7 @@ class SparseViews : public testing::TestWithParam<Sparse> {};
 TEST_P(SparseViews, StreaksOfTheHalvesDoNotPassForNoise) {
   const auto& c = GetParam();
   const Scan s = scan(c.type, Window::ram_lak, true, c.views, 20000);
-  DenoiseParameters parameters;
-  parameters.method = "pdu";
-  parameters.half_a = &s.odd;
-  parameters.half_b = &s.even;
+  DenoiseParameters parameters{.method = "pdu", .half_a = &s.odd, .half_b = &s.even};
   const auto chosen = denoise(s.all, nullptr, parameters, device());
   parameters.half_a = parameters.half_b = nullptr;
   double best = rms(chosen.output, s.truth);

@@ -19,9 +19,7 @@ using reference::image_of;
 using reference::lattice_of;
 
 Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing = {0.5, 0.8, 1.7}) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
+  Grid grid{.size = size, .spacing = spacing};
   Volume volume(grid);
   std::mt19937 generator(5);
   std::normal_distribution<double> normal;
@@ -124,8 +122,7 @@ TEST(Filter, MedianTakesEveryNumber) {
 }
 
 TEST(Filter, ConstantVolumesStay) {
-  Grid grid;
-  grid.size = {9, 8, 7};
+  Grid grid{.size = {9, 8, 7}};
   const Volume f(grid, 3.25f);
   for (const char* name : {"gaussian", "median", "nlm"}) expect_near(run(name, f, {}).u, image_of(f), 1e-6);
 }

@@ -33,9 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FusedPass,
 TEST(FusedTile, FitsEveryDevice) {
   for (const std::size_t group : {64, 256, 1024})
     for (const std::size_t local : {32 << 10, 48 << 10}) {
-      DeviceInfo device;
-      device.max_work_group = group;
-      device.local_memory = local;
+      DeviceInfo device{.local_memory = local, .max_work_group = group};
       for (int stages = 1; stages <= most_stages; ++stages)
         for (const std::size_t nx : {93, 94, 96}) {
           const auto tile = fused_tile(device, stages, nx);
@@ -47,8 +45,7 @@ TEST(FusedTile, FitsEveryDevice) {
 }
 
 TEST(FusedChunk, FillsTheDevice) {
-  DeviceInfo device;
-  device.compute_units = 132;
+  DeviceInfo device{.compute_units = 132};
   const FusedTile tile{2, 4, 34, 15};                        // 4 x 43 tiles of 512 x 512
   EXPECT_EQ(fused_chunk(tile, device, 512, 512, 512), 171);  // 516 groups in four rounds of 132
   EXPECT_EQ(fused_chunk(tile, device, 512, 512, 5), 5);

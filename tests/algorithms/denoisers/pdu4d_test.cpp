@@ -13,28 +13,24 @@
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/frames_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
 #include "tests/support/case_name.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::pdu4d_test {
 namespace {
 
+using reference::device;
 using reference::Image;
 using reference::image_of;
 using reference::Lattice4;
 
 constexpr double time_weight = 2.3;
 
-const std::vector<Device>& device() {
-  static const std::vector<Device> devices = open_devices({});
-  return devices;
-}
-
 // A ball that grows from frame to frame, and noise.
 Volume growing_ball(const std::array<std::size_t, 4>& size, const std::array<double, 3>& spacing, double noise,
                     double start = 2, double growth = 0.5) {
-  Grid grid;
-  grid.size = {size[0], size[1], size[2]};
-  grid.spacing = spacing;
+  Grid grid{.size = {size[0], size[1], size[2]}, .spacing = spacing};
   Volume stack(stacked_grid(grid, size[3]));
   std::mt19937 generator(7);
   std::normal_distribution<double> normal;
@@ -76,8 +72,7 @@ struct Outcome {
 Outcome run(const Volume& stack, const MethodParameters& parameters, const std::vector<Device>& devices = device(),
             const PlanOptions& plan = {}) {
   Pdu4d method(parameters);
-  RunOptions options;
-  options.plan = plan;
+  RunOptions options{.plan = plan};
   auto result = run_program(method.program(), {{"f", &stack}}, stack.grid, devices, options);
   EXPECT_GE(result.plan.slabs.size(), static_cast<std::size_t>(plan.minimum_slabs));
   return {std::move(result.output), method.history()};
@@ -187,9 +182,7 @@ TEST(Pdu4d, RangesOfFramesGiveTheBitsOfAll) {
       for (const int exchange : {1, 3, 0})
         expect_same(run(f, parameters, device(), {.minimum_slabs = slabs, .iterations_per_exchange = exchange}));
     if (device().front().info().cpu()) {
-      DeviceSelection two;
-      two.device = std::to_string(device().front().info().index);
-      two.sub_devices = 2;
+      DeviceSelection two{.device = std::to_string(device().front().info().index), .sub_devices = 2};
       expect_same(run(f, parameters, open_devices(two), {.minimum_slabs = 2}));
     }
   }
@@ -205,12 +198,6 @@ TEST(Pdu4d, FloatPairsAndTheKernelsForGpusSumLikeDoubles) {
   const auto c = run(f, parameters).history.back();
   EXPECT_NEAR(a.gap, b.gap, 1e-7 * a.primal);
   EXPECT_NEAR(a.gap, c.gap, 1e-12 * a.primal);
-}
-
-double rms(const Volume& a, const Volume& b) {
-  double sum = 0;
-  for (std::size_t n = 0; n < a.voxels.size(); ++n) sum += std::pow(a.voxels[n] - b.voxels[n], 2);
-  return std::sqrt(sum / static_cast<double>(a.voxels.size()));
 }
 
 TEST(Frames, NoiseIsWhatNeitherTextureNorChangeExplains) {
@@ -234,9 +221,7 @@ TEST(Frames, NoiseIsWhatNeitherTextureNorChangeExplains) {
 
 TEST(Frames, AlphaIsChosenByTheNoise) {
   const Volume f = growing_ball({20, 18, 16, 10}, {1, 1, 1}, 0.2);
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.time = {1.0, 16};
+  DenoiseParameters parameters{.method = "pdu4d", .time = {1.0, 16}};
   const auto result = denoise(f, nullptr, parameters, device());
   EXPECT_TRUE(result.converged);
   EXPECT_NEAR(result.noise_sigma, 0.2, 0.02);
@@ -247,9 +232,7 @@ TEST(Frames, AlphaIsChosenByTheNoise) {
 TEST(Frames, AlphaGoesWithTheSpacing) {
   for (const std::array<std::size_t, 4>& size : {std::array<std::size_t, 4>{12, 10, 8, 6}, {1, 1, 1, 60}}) {
     Volume f = growing_ball(size, {1, 1, 1}, 0.2);
-    DenoiseParameters parameters;
-    parameters.method = "pdu4d";
-    parameters.time = {1.0, size[2]};
+    DenoiseParameters parameters{.method = "pdu4d", .time = {1.0, size[2]}};
     if (f.grid.slice() == 1) parameters.target_fidelity = 0.5;  // a single voxel shows no noise
     const double lambda = denoise(f, nullptr, parameters, device()).lambda;
     for (const double scale : {1e-9, 1e7}) {
@@ -264,10 +247,7 @@ TEST(Frames, AlphaGoesWithTheSpacing) {
 
 TEST(Frames, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
   Volume f = growing_ball({20, 18, 16, 6}, {1, 1.5, 1}, 0.2);
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.alpha_sigma = 1.5;
-  parameters.time = {1.2, 16};
+  DenoiseParameters parameters{.method = "pdu4d", .alpha_sigma = 1.5, .time = {1.2, 16}};
   Volume scaled = f;
   for (std::size_t n = 0; n < f.voxels.size(); ++n) {
     scaled.voxels[n] = 37 * f.voxels[n] + 1000;
@@ -296,15 +276,11 @@ TEST(Frames, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
 TEST(Frames, TogetherTheyAreBetterThanAlone) {
   const std::array<std::size_t, 4> size{20, 18, 16, 10};
   const Volume f = growing_ball(size, {1, 1, 1}, 0.2, 4, 0.1), truth = growing_ball(size, {1, 1, 1}, 0, 4, 0.1);
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.alpha = 12;
-  parameters.time = {0.5, 16};
+  DenoiseParameters parameters{.method = "pdu4d", .alpha = 12, .time = {0.5, 16}};
   const double together = rms(denoise(f, nullptr, parameters, device()).output, truth);
   const Grid frame = frame_grid(f.grid, 16);
   for (const double alpha : {6, 8, 10}) {
-    DenoiseParameters by_itself;
-    by_itself.alpha = alpha;
+    DenoiseParameters by_itself{.alpha = alpha};
     Volume alone(f.grid);
     for (std::size_t n = 0; n < size[3]; ++n)
       put_frame(alone, n, denoise(take_frame(f, n, frame), nullptr, by_itself, device()).output);
@@ -314,9 +290,7 @@ TEST(Frames, TogetherTheyAreBetterThanAlone) {
 
 TEST(Frames, TheThirdAxisCanBeTime) {
   const Volume f = growing_ball({24, 20, 1, 12}, {1, 1, 0.01}, 0.2);
-  DenoiseParameters parameters;
-  parameters.alpha = 8;
-  parameters.time.weight = 1.5;
+  DenoiseParameters parameters{.alpha = 8, .time = {.weight = 1.5}};
   const auto timed = denoise(f, nullptr, parameters, device());
   EXPECT_EQ(timed.output.grid.spacing[2], 0.01);
   Volume spaced = f;
@@ -345,9 +319,7 @@ TEST(Frames, WrongOptionsAreNamed) {
       EXPECT_THAT(error.what(), testing::HasSubstr(text));
     }
   };
-  DenoiseParameters parameters;
-  parameters.method = "pdu4d";
-  parameters.time.depth = 4;
+  DenoiseParameters parameters{.method = "pdu4d", .time = {.depth = 4}};
   expect_refused(parameters, "`time.weight` is missing");
   parameters.time.weight = -1;
   expect_refused(parameters, "`time.weight` is -1");

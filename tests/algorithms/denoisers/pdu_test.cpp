@@ -21,9 +21,7 @@ using reference::lattice_of;
 
 // A ball off the centre and noise.
 Volume noisy_ball(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
+  Grid grid{.size = size, .spacing = spacing};
   Volume volume(grid);
   std::mt19937 generator(7);
   std::normal_distribution<double> normal;
@@ -164,8 +162,7 @@ TEST(Pdu, SeedScheduleRisesFirstAndComesDownLater) {
 }
 
 TEST(Pdu, ConstantVolumesStayAndAreCertifiedAtOnce) {
-  Grid grid;
-  grid.size = {9, 8, 7};
+  Grid grid{.size = {9, 8, 7}};
   const Volume f(grid, 3.25f);
   auto parameters = parameters_for(f, 0.1, 100);
   parameters.gap = 1e-3;
@@ -190,10 +187,7 @@ TEST(Pdu, UnreachedGapIsSaid) {
 TEST(Pdu, LongOddRowsHaveRoomForTheirSums) {
   const Grid grid = default_grid({2049, 3, 3}, {1, 1, 1});
   const Volume f = reference::random_volume(grid, 5);
-  MethodParameters parameters;
-  parameters.size = grid.size;
-  parameters.iterations = 3;
-  parameters.lambda = 0.2;
+  MethodParameters parameters{.size = grid.size, .iterations = 3, .lambda = 0.2};
   const auto last = [&](KernelVariants variants) {
     parameters.variants = variants;
     const auto method = make_denoiser("pdu", parameters);

@@ -209,8 +209,7 @@ TEST_F(TwoVoxels, HuberIsQuadraticBelowDelta) {
 }
 
 TEST_F(TwoVoxels, BoundsHoldAndTheOtherVoxelKnows) {
-  Regulariser boxed;
-  boxed.maximum = 1;
+  Regulariser boxed{.maximum = 1};
   // alone, the step would go from (0, 2) to (0.1, 1.9), and then be cut; the first voxel still moves by lambda
   const auto u = solve(0, 2, boxed, 0.1);
   EXPECT_NEAR(u[0], 0.1, 3e-6);
@@ -220,8 +219,7 @@ TEST_F(TwoVoxels, BoundsHoldAndTheOtherVoxelKnows) {
 }
 
 TEST_F(TwoVoxels, EdgesOfTheReferenceAreFree) {
-  Regulariser guided;
-  guided.guided = true;
+  Regulariser guided{.guided = true};
   guided.reference_eta = 1e-3;  // the reference's step is 2
   const auto free = solve(0, 1, guided, 0.2);
   EXPECT_NEAR(free[0], 0, 3e-6);
@@ -261,8 +259,7 @@ TEST(PduVariant, FloatPairsAndTheKernelsForGpusSumLikeDoubles) {
 }
 
 TEST(PduVariant, ABoxThatCutsNothingIsPlain) {
-  Regulariser wide;
-  wide.minimum = -100;
+  Regulariser wide{.minimum = -100};
   for (const bool weighted : {false, true}) {
     Scene scene(grid_of({33, 20, 9}, {1, 0.5, 2}), wide, weighted, 0.1);
     const auto boxed = scene.run(30);

@@ -13,6 +13,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::registry_test {
 namespace {
@@ -69,8 +70,7 @@ class Job {
     std::map<std::string, const Volume*> inputs;
     for (const auto& [name, volume] : volumes_) inputs[name] = &volume;
     const auto method = make_method(name_, parameters_);
-    RunOptions options;
-    options.plan = plan;
+    RunOptions options{.plan = plan};
     auto result = run_program(method->program(), inputs, grid_, devices, options);
     Outcome outcome{std::move(result.output), {}, result.plan, result.peak_bytes};
     if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get())) {
@@ -177,9 +177,7 @@ TEST_P(EveryMethod, ManySlabsGiveTheBitsOfOne) {
   for (const int slabs : {2, 5})
     for (const int exchange : {1, 2, 0}) {
       SCOPED_TRACE(testing::Message() << slabs << " slabs, " << exchange << " iterations an exchange");
-      PlanOptions plan;
-      plan.minimum_slabs = slabs;
-      plan.iterations_per_exchange = exchange;
+      PlanOptions plan{.minimum_slabs = slabs, .iterations_per_exchange = exchange};
       const auto split = job_.run(device_, plan);
       EXPECT_GE(split.plan.slabs.size(), static_cast<std::size_t>(slabs));
       EXPECT_EQ(split.peak, planned_peak(split.plan));
@@ -191,16 +189,14 @@ TEST_P(EveryMethod, TwoDevicesGiveTheBitsOfOne) {
   const auto all = list_devices();
   const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
   if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
-  DeviceSelection whole;
-  whole.device = std::to_string(cpu->index);
+  DeviceSelection whole{.device = std::to_string(cpu->index)};
   DeviceSelection two = whole;
   two.sub_devices = 2;
   const auto devices = open_devices(two);
   ASSERT_EQ(devices.size(), 2u);
   const auto one = job_.run(open_devices(whole));
   for (const int slabs : {0, 5}) {
-    PlanOptions plan;
-    plan.minimum_slabs = slabs;
+    PlanOptions plan{.minimum_slabs = slabs};
     const auto split = job_.run(devices, plan);
     EXPECT_GE(split.plan.slabs.size(), 2u);
     expect_same(one, split);
@@ -209,8 +205,7 @@ TEST_P(EveryMethod, TwoDevicesGiveTheBitsOfOne) {
 
 TEST_P(EveryMethod, ATinyBudgetIsKept) {
   const auto one = job_.run(device_);
-  DeviceSelection small;
-  small.device_memory = planned_peak(one.plan) * 8 / 10;
+  DeviceSelection small{.device_memory = planned_peak(one.plan) * 8 / 10};
   const auto devices = open_devices(small);
   const auto split = job_.run(devices);
   EXPECT_GE(split.plan.slabs.size(), 2u);
@@ -241,12 +236,8 @@ TEST(Registry, OneVoxelAndOneSlice) {
 }
 
 TEST(Registry, UnknownMethodsAreRefusedWithAList) {
-  try {
-    make_denoiser("wavelet", {});
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("`method` is \"wavelet\"; expected one of: pdu, spdu, tvgd"));
-  }
+  EXPECT_THAT(refusal_of([&] { make_denoiser("wavelet", {}); }),
+              testing::HasSubstr("`method` is \"wavelet\"; expected one of: pdu, spdu, tvgd"));
   EXPECT_THROW(make_denoiser("skeleton", {}), InputError);
   EXPECT_NO_THROW(make_method("skeleton", {}));
 }

@@ -10,6 +10,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/case_name.hpp"
+#include "tests/support/noise_volumes.hpp"
 
 namespace halocline::spdu_test {
 namespace {
@@ -18,16 +19,6 @@ using reference::grid_of;
 using reference::image_of;
 using reference::lattice_of;
 using reference::weights_with_holes;
-
-// A step across x, and noise.
-Volume noisy_step(const Grid& grid) {
-  Volume volume(grid);
-  std::mt19937 generator(11);
-  std::normal_distribution<double> normal;
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-    volume.voxels[n] = static_cast<float>((3 * (n % grid.size[0]) > grid.size[0] ? 1 : 0) + 0.2 * normal(generator));
-  return volume;
-}
 
 struct Outcome {
   Volume u;
@@ -62,7 +53,7 @@ class SpduReference : public testing::TestWithParam<Case> {};
 
 TEST_P(SpduReference, ImageAndCertificateAreThoseOfTheDefinition) {
   const auto [size, schedule] = GetParam();
-  const Volume f = noisy_step(grid_of(size, {0.5, 0.8, 1.7})), w = weights_with_holes(f.grid);
+  const Volume f = noisy_step(size, {0.5, 0.8, 1.7}, 0.2), w = weights_with_holes(f.grid);
   const auto outcome = run(f, w, 0.1, 21, schedule);
   const auto exact = reference::primal_dual(lattice_of(f), image_of(f), image_of(w), 0.1, schedule, 21);
   const double amplified = schedule == Schedule::seed ? 100 : 1;
@@ -85,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, SpduReference,
                          [](const auto& each) { return case_name(each.param); });
 
 TEST(Spdu, GapBoundsTheWeightedDistanceToTheSolution) {
-  const Volume f = noisy_step(grid_of({14, 13, 12}, {1, 1, 2})), w = weights_with_holes(f.grid);
+  const Volume f = noisy_step({14, 13, 12}, {1, 1, 2}, 0.2), w = weights_with_holes(f.grid);
   const auto solution = reference::primal_dual(lattice_of(f), image_of(f), image_of(w), 0.2, Schedule::standard, 4000);
   ASSERT_LT(solution.primal - solution.dual, 1e-7 * solution.primal);
   for (const int iterations : {10, 30, 100, 300}) {
@@ -101,13 +92,9 @@ TEST(Spdu, GapBoundsTheWeightedDistanceToTheSolution) {
 }
 
 TEST(Spdu, WeightsOfOneGivePdu) {
-  const Volume f = noisy_step(grid_of({33, 20, 9}, {1, 0.5, 2})), w(f.grid, 1);
+  const Volume f = noisy_step({33, 20, 9}, {1, 0.5, 2}, 0.2), w(f.grid, 1);
   const auto weighted = run(f, w, 0.1, 30);
-  MethodParameters parameters;
-  parameters.size = f.grid.size;
-  parameters.spacing = f.grid.spacing;
-  parameters.lambda = 0.1;
-  parameters.iterations = 30;
+  MethodParameters parameters{.size = f.grid.size, .spacing = f.grid.spacing, .iterations = 30, .lambda = 0.1};
   Pdu method(parameters);
   const auto plain = run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}));
   // s = 1 / (1 + 1) in the middle; on the far edge, where there is no neighbour ahead, there is no step either
@@ -118,7 +105,7 @@ TEST(Spdu, WeightsOfOneGivePdu) {
 }
 
 TEST(Spdu, FloatPairsSumLikeDoubles) {
-  const Volume f = noisy_step(grid_of({70, 41, 5}, {1, 1, 2})), w = weights_with_holes(f.grid);
+  const Volume f = noisy_step({70, 41, 5}, {1, 1, 2}, 0.2), w = weights_with_holes(f.grid);
   const auto a = run(f, w, 0.1, 30).history.back(), b = run(f, w, 0.1, 30, Schedule::standard, false).history.back();
   EXPECT_NEAR(a.primal, b.primal, 1e-7 * a.primal);
   EXPECT_NEAR(a.gap, b.gap, 1e-7 * a.primal);

@@ -28,9 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, StoredDualsOfSizes,
 // run certifies.
 TEST(StoredDuals, ReachTheirFloorAndKeepTheCertificate) {
   const Volume f = reference::two_balls(32, 0.1);
-  MethodParameters parameters;
-  parameters.iterations = 1500;
-  parameters.lambda = 1.0 / 15;
+  MethodParameters parameters{.iterations = 1500, .lambda = 1.0 / 15};
   const auto exact = run_fused("pdu", f, {}, parameters, {}).history.back();
   const auto half = run_fused("pdu", f, {}, parameters, {2, 16}).history.back();
   EXPECT_LT(half.relative_gap, 3e-6);

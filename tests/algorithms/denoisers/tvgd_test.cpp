@@ -8,30 +8,14 @@
 
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
+#include "tests/support/noise_volumes.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::tvgd_test {
 namespace {
 
-Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing = {1, 1, 1}) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
-  Volume volume(grid);
-  std::mt19937 generator(21);
-  std::normal_distribution<double> normal;
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-    volume.voxels[n] = static_cast<float>((3 * (n % size[0]) > size[0] ? 1 : 0) + 0.1 * normal(generator));
-  return volume;
-}
-
 MethodParameters parameters_for(const Volume& f, int iterations, double step = 0.01) {
-  MethodParameters parameters;
-  parameters.size = f.grid.size;
-  parameters.spacing = f.grid.spacing;
-  parameters.iterations = iterations;
-  parameters.step = step;
-  parameters.epsilon = 0.02;
-  return parameters;
+  return {.size = f.grid.size, .spacing = f.grid.spacing, .iterations = iterations, .step = step, .epsilon = 0.02};
 }
 
 struct Outcome {
@@ -45,12 +29,6 @@ Outcome run(const Volume& f, const MethodParameters& parameters) {
   Tvgd method(parameters);
   auto result = run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}));
   return {std::move(result.output), result.iterations, method.converged(), method.history()};
-}
-
-double rms(const Volume& a, const Volume& b) {
-  double sum = 0;
-  for (std::size_t n = 0; n < a.voxels.size(); ++n) sum += std::pow(a.voxels[n] - b.voxels[n], 2);
-  return std::sqrt(sum / static_cast<double>(a.voxels.size()));
 }
 
 TEST(Tvgd, FollowsTheReference) {
@@ -121,8 +99,7 @@ TEST(Tvgd, DenoisesTheTwoBalls) {
 }
 
 TEST(Tvgd, FlatVolumesStopAtOnce) {
-  Grid grid;
-  grid.size = {5, 6, 7};
+  Grid grid{.size = {5, 6, 7}};
   const Volume f(grid, -2);
   const auto outcome = run(f, parameters_for(f, 50));
   EXPECT_EQ(outcome.iterations, 0);

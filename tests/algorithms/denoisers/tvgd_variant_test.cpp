@@ -8,22 +8,11 @@
 
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
+#include "tests/support/noise_volumes.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::tvgd_variant_test {
 namespace {
-
-// A step across x, and noise.
-Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing = {1, 1, 1}) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
-  Volume volume(grid);
-  std::mt19937 generator(23);
-  std::normal_distribution<double> normal;
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-    volume.voxels[n] = static_cast<float>((3 * (n % size[0]) > size[0] ? 1 : 0) + 0.1 * normal(generator));
-  return volume;
-}
 
 // Weights from about 0.3 to 3, every seventh 0.
 Volume weights_with_holes(const Grid& grid) {
@@ -80,10 +69,6 @@ double rms_where(const Volume& a, const Volume& b, const Counts& counts) {
     ++number;
   }
   return std::sqrt(sum / number);
-}
-
-double rms(const Volume& a, const Volume& b) {
-  return rms_where(a, b, [](std::size_t) { return true; });
 }
 
 class Variants : public testing::TestWithParam<reference::NamedDescent> {};
@@ -153,8 +138,7 @@ TEST_P(Variants, FloatPairsSumLikeDoubles) {
 }
 
 TEST_P(Variants, FlatVolumesStopAtOnce) {
-  Grid grid;
-  grid.size = {5, 6, 7};
+  Grid grid{.size = {5, 6, 7}};
   const Volume f(grid, -2), w(grid, 1);
   const auto outcome = run(f, w, parameters_for(f, 50, GetParam()));
   EXPECT_EQ(outcome.iterations, 0);
@@ -204,8 +188,7 @@ TEST(TvgdVariant, VoxelsWithoutWeightStayToTheBit) {
 TEST(TvgdVariant, AdaptiveWeightsKeepTheStrongEdgeAndTakeAsMuchNoise) {
   constexpr std::size_t n = 32;
   constexpr double noise = 0.05;
-  Grid grid;
-  grid.size = {n, n, n};
+  Grid grid{.size = {n, n, n}};
   Volume truth(grid), f(grid);
   std::mt19937 generator(25);
   std::normal_distribution<double> normal;
@@ -283,8 +266,7 @@ TEST(TvgdVariant, StatisticalStepsSmoothTheNoisyHalfMore) {
 }
 
 TEST(TvgdVariant, WhereAllAreEdgesTheDescentEnds) {
-  Grid grid;
-  grid.size = {9, 8, 7};
+  Grid grid{.size = {9, 8, 7}};
   Volume f(grid);
   for (std::size_t n = 0; n < f.voxels.size(); ++n) f.voxels[n] = n % 9 < 4 ? 0.0f : 10.0f;
   // 1e-300: its inverse is no float

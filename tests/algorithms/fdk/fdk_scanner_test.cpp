@@ -14,6 +14,7 @@
 #include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::fdk_scanner_test {
 namespace {
@@ -24,22 +25,11 @@ constexpr double pi = std::numbers::pi;
 constexpr double sid = 300, sdd = 450;
 
 CircularOptions circle(std::size_t views, double arc = 360, double first_angle = 0) {
-  CircularOptions options;
-  options.sid = sid;
-  options.sdd = sdd;
-  options.projections = views;
-  options.arc = arc;
-  options.first_angle = first_angle;
-  return options;
+  return {.sid = sid, .sdd = sdd, .projections = views, .arc = arc, .first_angle = first_angle};
 }
 
 Primitive body(Shape shape, std::array<double, 3> centre, std::array<double, 3> semi_axes, double value) {
-  Primitive out;
-  out.shape = shape;
-  out.centre = centre;
-  out.semi_axes = semi_axes;
-  out.value = value;
-  return out;
+  return {.shape = shape, .semi_axes = semi_axes, .centre = centre, .value = value};
 }
 
 // ---- the same sphere
@@ -199,8 +189,7 @@ std::vector<Scanner> scanners() {
   through_the_axis.detector = reference::detector(112, 72, 180, sid / sdd, sid / sdd);
   out.push_back(through_the_axis);
 
-  FdkParameters padded;
-  padded.pad = 0.5;
+  FdkParameters padded{.pad = 0.5};
   out.push_back({"padded_without_need", turn, wide, padded});
   out.push_back({"padded_displaced", turn, displaced(72, -16, 180), padded});
   return out;
@@ -300,8 +289,7 @@ TEST_P(IncompleteArcs, LeaveAUniformDiscItsMean) {
   const Geometry geometry = circular_geometry(options);
   const double pixel = detector_distance > 0 ? 1 : sid / sdd;
   const Grid detector = reference::detector(112, rows, geometry.views.size(), pixel, pixel);
-  FdkParameters parameters;
-  parameters.redundancy.allow_incomplete_arc = true;
+  FdkParameters parameters{.redundancy = {.allow_incomplete_arc = true}};
   const auto disc = std::vector{body(Shape::cylinder, {0, 0, 0}, {28, 300, 28}, 0.0282)};
   const Volume volume = fdk(project_analytic(disc, geometry, detector), geometry, default_grid({64, 64, 1}, {1, 1, 1}),
                             parameters, device())
@@ -501,11 +489,9 @@ TEST(Rings, AreRightWhereTheObjectReachesOverTheShortSideOfADetectorDisplacedByL
     const auto phantom = std::vector{body(Shape::cylinder, {0, 0, 0}, {beyond - 0.6, 300, beyond - 0.6}, 0.02)};
     const double radius = 2 * std::floor(edge / 2);
     EXPECT_LT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2), 0.01) << columns;
-    FdkParameters without;
-    without.redundancy.displaced = false;
+    FdkParameters without{.redundancy = {.displaced = false}};
     EXPECT_GT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2, without), 0.015) << columns;
-    FdkParameters forced;
-    forced.redundancy.force_displaced = true;
+    FdkParameters forced{.redundancy = {.force_displaced = true}};
     EXPECT_LT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2, forced), 0.01) << columns;
   }
 }
@@ -589,8 +575,7 @@ TEST(Truncation, PaddedRowsTakeTheBrightRimAway) {
   const Grid grid = default_grid({52, 52, 1}, {1, 1, 1});
   const Volume projections = project_analytic(phantom, geometry, detector);
   const auto worst = [&](double pad) {
-    FdkParameters parameters;
-    parameters.pad = pad;
+    FdkParameters parameters{.pad = pad};
     const Volume volume = fdk(projections, geometry, grid, parameters, device()).output;
     double error = 0;
     for (std::size_t j = 0; j < 52; ++j)
@@ -609,12 +594,9 @@ TEST(Truncation, PaddedRowsTakeTheBrightRimAway) {
 // ---- what is refused
 
 std::string refusal(const Geometry& geometry, const Grid& detector, const RedundancyOptions& options = {}) {
-  try {
+  return refusal_of([&] {
     check_fdk(geometry, detector, default_grid({16, 16, 16}, {1, 1, 1}), "scan.mha", "scan.xml", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::vector<std::string> told(const Geometry& geometry, const Grid& detector, const RedundancyOptions& options = {}) {

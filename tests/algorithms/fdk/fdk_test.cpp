@@ -17,6 +17,7 @@
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::fdk_test {
 namespace {
@@ -24,12 +25,7 @@ namespace {
 using reference::device;
 
 Geometry circle(double sid, double sdd, std::size_t views, double arc = 360) {
-  CircularOptions options;
-  options.sid = sid;
-  options.sdd = sdd;
-  options.projections = views;
-  options.arc = arc;
-  return circular_geometry(options);
+  return circular_geometry({.sid = sid, .sdd = sdd, .projections = views, .arc = arc});
 }
 
 Volume reconstructed(const Volume& projections, const Geometry& geometry, const Grid& grid,
@@ -56,11 +52,7 @@ double mean_in(const Volume& volume, std::array<double, 3> centre, std::array<do
 }
 
 Primitive ball(std::array<double, 3> centre, double radius, double value) {
-  Primitive out;
-  out.centre = centre;
-  out.semi_axes = {radius, radius, radius};
-  out.value = value;
-  return out;
+  return {.semi_axes = {radius, radius, radius}, .centre = centre, .value = value};
 }
 
 // ---- against double precision
@@ -92,9 +84,7 @@ std::vector<Case> cases() {
     }
     scene.geometry = geometry;
     scene.projections.size[2] = 31;
-    FdkParameters parameters;
-    parameters.window = windows[n % 5];
-    parameters.cutoff = n < 5 ? 1 : 0.7;
+    FdkParameters parameters{.window = windows[n % 5], .cutoff = n < 5 ? 1 : 0.7};
     ++n;
     out.push_back({scene.name, scene, parameters});
     parameters.variance = FdkParameters::Noise{1000, 12};
@@ -197,9 +187,7 @@ TEST_P(FdkCases, SlabsBatchesAndDevicesChangeNoBit) {
     const int most = static_cast<int>(scene.grid.size[2]);
     for (const auto& [slabs, batch] : {std::pair{1, 1}, {1, 5}, {2, 16}, {3, 5}}) {
       if (slabs > most) continue;
-      RunOptions options;
-      options.plan.minimum_slabs = slabs;
-      options.plan.batch = batch;
+      RunOptions options{.plan = {.minimum_slabs = slabs, .batch = batch}};
       const auto result = fdk(projections, scene.geometry, scene.grid, parameters, device(), options);
       EXPECT_GE(static_cast<int>(result.plan.slabs.size()), slabs);
       EXPECT_TRUE(result.output.voxels == whole)
@@ -291,8 +279,7 @@ TEST(Fdk, SheppLoganHasItsAbsoluteValues) {
   const Volume projections = project_analytic(head.phantom, geometry, head.projections);
   head.expect_within(reconstructed(projections, geometry, head.grid), 0.005);
   if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
-  FdkParameters parameters;
-  parameters.hardware_interpolation = true;
+  FdkParameters parameters{.hardware_interpolation = true};
   head.expect_within(reconstructed(projections, geometry, head.grid, parameters), 0.005);
 }
 
@@ -331,9 +318,7 @@ TEST(Fdk, AnyWindowAndGridKeepTheValue) {
   const Geometry geometry = circle(500, 768, 90);
   const Volume projections = project_analytic(phantom, geometry, reference::detector(128, 112, 90, 1, 1));
   for (const auto& name : window_names()) {
-    FdkParameters parameters;
-    parameters.window = window_from_name(name);
-    parameters.cutoff = 0.8;
+    FdkParameters parameters{.window = window_from_name(name), .cutoff = 0.8};
     for (const auto& scene : reference::scenes()) {
       if (scene.name != "cone_turned_grid" && scene.name != "cone_world_axes") continue;
       const Volume volume = reconstructed(projections, geometry, scene.grid, parameters);
@@ -425,12 +410,7 @@ TEST(Fdk, VoxelsThatNoViewSeesAreZero) {
 // ---- what is refused
 
 std::string refusal(const Geometry& geometry, const Grid& projections, const Grid& grid) {
-  try {
-    check_fdk(geometry, projections, grid, "scan.mha", "scan.xml");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { check_fdk(geometry, projections, grid, "scan.mha", "scan.xml"); });
 }
 
 TEST(FdkCheck, RefusesWhatCannotBeReconstructed) {
@@ -471,8 +451,7 @@ TEST(FdkCheck, RefusesBadParameters) {
   const Geometry geometry = circle(500, 1000, 60);
   const Volume projections(reference::detector(8, 8, 60, 1, 1));
   const Grid grid = default_grid({4, 4, 4}, {1, 1, 1});
-  FdkParameters parameters;
-  parameters.cutoff = 1.5;
+  FdkParameters parameters{.cutoff = 1.5};
   EXPECT_THROW(reconstructed(projections, geometry, grid, parameters), InputError);
   parameters.cutoff = 1;
   parameters.variance = FdkParameters::Noise{-1, 0};
@@ -482,8 +461,7 @@ TEST(FdkCheck, RefusesBadParameters) {
 TEST(FdkPlan, DeclaresWhatItUses) {
   const Geometry geometry = circle(500, 1000, 60);
   const Grid projections = reference::detector(64, 47, 60, 1, 1), grid = default_grid({32, 32, 200}, {1, 1, 1});
-  PlanOptions options;
-  options.minimum_slabs = 6;
+  PlanOptions options{.minimum_slabs = 6};
   const Plan plan = plan_fdk(geometry, projections, grid, {}, device_models(device()), options);
   ASSERT_GE(plan.slabs.size(), 6u);
   std::int64_t next = 0;

@@ -83,12 +83,7 @@ double squared_distance(const std::array<double, 3>& x, const std::array<double,
 }
 
 Geometry circle(double sdd, std::size_t views) {
-  CircularOptions options;
-  options.sid = 120;
-  options.sdd = sdd;
-  options.projections = views;
-  options.first_angle = 2;
-  return circular_geometry(options);
+  return circular_geometry({.sid = 120, .sdd = sdd, .projections = views, .first_angle = 2});
 }
 
 // An off-centre body with a dense core, so that the noise differs from place to place.
@@ -109,9 +104,7 @@ TEST_P(VarianceWindows, OfAConeBeamScanIsThatOfManyScans) {
   const Geometry geometry = circle(180, 48);
   const Grid grid = default_grid({32, 32, 32}, {1, 1, 1});
   const Volume clean = project_analytic(body(), geometry, reference::detector(56, 56, 48, 1.2, 1.2));
-  FdkParameters parameters;
-  parameters.window = GetParam();
-  parameters.cutoff = GetParam() == Window::ram_lak ? 1 : 0.8;
+  FdkParameters parameters{.window = GetParam(), .cutoff = GetParam() == Window::ram_lak ? 1 : 0.8};
   const auto ratio = ratios(clean, geometry, grid, parameters, {5000, 15});
   expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 36; });
   expect_right(ratio, grid, "off centre, in the core", [](const auto& x) {
@@ -170,8 +163,7 @@ TEST_P(VarianceScans, IsThatOfManyScans) {
   const Grid grid = cone ? default_grid({32, 32, 32}, {1, 1, 1}) : default_grid({64, 64, 1}, {0.5, 0.5, 1});
   const Volume clean =
       project_analytic(body(), geometry, reference::detector(56, scan.rows, options.projections, 1.2, 1.2));
-  FdkParameters parameters;
-  parameters.pad = scan.pad;
+  FdkParameters parameters{.pad = scan.pad};
   const auto ratio = ratios(clean, geometry, grid, parameters, {5000, 0});
   expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
   expect_right(ratio, grid, "edge", [](const auto& x) { return x[0] * x[0] + x[2] * x[2] > 196; });
@@ -193,15 +185,11 @@ TEST(Variance, OfBinnedCountsIsThatOfManyScans) {
   const Grid fine = reference::detector(120, 2, 90, 0.6, 0.6);
   const Volume lines = project_analytic(body(), geometry, fine);
   constexpr double photons_per_count = 2.5, electronic = 12;  // the latter in photons
-  CountsCalibration whole;
-  whole.size = fine.size;
+  CountsCalibration whole{.size = fine.size};
   whole.beams.assign(90, 1);
   whole.coefficients = {1, 0.03f};
   for (std::size_t n = 0; n < fine.slice(); ++n) whole.pixels.push_back({20, 500 + 10 * static_cast<float>(n % 7)});
-  ProjectionPart part;
-  part.first = {4, 0};
-  part.size = {112, 2};
-  part.bin = {2, 2};
+  ProjectionPart part{.first = {4, 0}, .size = {112, 2}, .bin = {2, 2}};
   for (std::size_t view = 0; view < 90; ++view) part.views.push_back(view);
   const auto counts = [&](unsigned seed) {  // 0: those in the mean
     std::mt19937 generator(seed);
@@ -217,8 +205,7 @@ TEST(Variance, OfBinnedCountsIsThatOfManyScans) {
     return take_counts(MemorySource(out), part, whole);
   };
   const CountsCalibration binned = part_calibration(whole, part);
-  FdkParameters parameters;
-  parameters.counts = {&binned};
+  FdkParameters parameters{.counts = {{&binned}}};
   const auto ratio = ratios(counts(0), counts, geometry, grid, parameters, {photons_per_count, 2 * electronic});
   expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
   expect_right(ratio, grid, "edge", [](const auto& x) { return squared_distance(x, {0, 0, 0}) > 196; });
@@ -228,8 +215,7 @@ TEST(Variance, GrowsAsTheNumberOfPhotonsFalls) {
   const Geometry geometry = circle(180, 48);
   const Grid grid = default_grid({17, 17, 5}, {1, 1, 1});
   const Volume clean = project_analytic(body(), geometry, reference::detector(56, 56, 48, 1.2, 1.2));
-  FdkParameters parameters;
-  parameters.variance = FdkParameters::Noise{1e4, 0};
+  FdkParameters parameters{.variance = FdkParameters::Noise{1e4, 0}};
   const auto few = fdk(clean, geometry, grid, parameters, device()).output.voxels;
   parameters.variance = FdkParameters::Noise{4e4, 0};
   const auto many = fdk(clean, geometry, grid, parameters, device()).output.voxels;

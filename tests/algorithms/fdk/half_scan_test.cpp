@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "host/system/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::half_scan_test {
 namespace {
@@ -19,10 +20,7 @@ using testing::HasSubstr;
 Geometry views_at(const std::vector<double>& degrees, double sdd = 900) {
   Geometry geometry;
   for (const double angle : degrees) {
-    View view;
-    view.sid = 600;
-    view.sdd = sdd;
-    view.gantry_angle = angle;
+    View view{.sid = 600, .sdd = sdd, .gantry_angle = angle};
     view.projection_offset_x = angle;  // to know it by
     geometry.views.push_back(view);
   }
@@ -75,19 +73,11 @@ TEST(HalfScan, RepeatedAndOppositeParallelViewsAreShared) {
 }
 
 TEST(HalfScan, NeedsTwoViews) {
-  try {
-    half_scans(views_at({10}));
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("1 view; two halves need two"));
-  }
+  EXPECT_THAT(refusal_of([&] { half_scans(views_at({10})); }), HasSubstr("1 view; two halves need two"));
 }
 
 TEST(HalfScan, SelectsProjections) {
-  Grid grid;
-  grid.size = {3, 2, 5};
-  grid.spacing = {0.5, 2, 1};
-  grid.origin = {-1, 7, 0};
+  Grid grid{.size = {3, 2, 5}, .spacing = {0.5, 2, 1}, .origin = {-1, 7, 0}};
   Volume stack(grid);
   std::iota(stack.voxels.begin(), stack.voxels.end(), 0.0f);
   const Volume some = select_views(stack, {0, 3, 4});

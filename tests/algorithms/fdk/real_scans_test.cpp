@@ -49,9 +49,7 @@ TEST_P(HelsinkiDisc, EqualsTheReference) {
   const Volume reference = read_image(real_data(stem + "_reference_fbp.mha"));
   const Volume segmentation = read_image(real_data(stem + "_reference_segmentation.mha"));
   const double pixel = 0.148322;
-  CircularOptions options;
-  options.sid = 410.66;
-  options.sdd = 553.74;
+  CircularOptions options{.sid = 410.66, .sdd = 553.74};
   for (int n = 0; n < 721; ++n) options.angles.push_back(0.5 * n);
   Grid grid = default_grid({512, 512, 1}, {pixel, pixel, pixel});
   const auto result = fdk(projections, circular_geometry(options), grid, {}, open_devices({}));
@@ -84,9 +82,7 @@ TEST(HelsinkiDiscInPart, HasTheAttenuationOfTheWhole) {
   SKIP_WITHOUT("fan_htc2022/htc_ta_projections.mha");
   const Volume projections = read_image(real_data("fan_htc2022/htc_ta_projections.mha"));
   const Volume segmentation = read_image(real_data("fan_htc2022/htc_ta_reference_segmentation.mha"));
-  CircularOptions options;
-  options.sid = 410.66;
-  options.sdd = 553.74;
+  CircularOptions options{.sid = 410.66, .sdd = 553.74};
   for (int n = 0; n < 721; ++n) options.angles.push_back(0.5 * n);
   const Geometry turn = circular_geometry(options);
   Grid grid = default_grid({512, 512, 1}, {0.148322, 0.148322, 0.148322});
@@ -128,10 +124,7 @@ TEST(HelsinkiDiscInPart, HasTheAttenuationOfTheWhole) {
 TEST(ConeCylinder, IsSharpAndInItsPlace) {
   SKIP_WITHOUT("cone_cylinder/cylinder_lineint.mha");
   const Volume projections = read_image(real_data("cone_cylinder/cylinder_lineint.mha"));
-  CircularOptions options;
-  options.sid = 71.6364;
-  options.sdd = 619.7902;
-  options.projections = 40;
+  CircularOptions options{.sid = 71.6364, .sdd = 619.7902, .projections = 40};
   const double voxel = 0.36986;
   const Grid grid = default_grid({65, 65, 80}, {voxel, voxel, voxel});
   const auto volume = fdk(projections, circular_geometry(options), grid, {}, open_devices({})).output;
@@ -174,9 +167,7 @@ TEST(ConeCylinder, IsSharpAndInItsPlace) {
 CountsCalibration tooth_calibration(const Volume& counts, const CountsOptions& options = {}) {
   const Volume flats = read_image(real_data("parallel_tooth/tooth_flats.mha")),
                darks = read_image(real_data("parallel_tooth/tooth_darks.mha"));
-  CountsFields fields;
-  fields.flats.stack = &flats;
-  fields.darks.stack = &darks;
+  CountsFields fields{.flats = {.stack = &flats}, .darks = {.stack = &darks}};
   return calibrate_counts(MemorySource(counts), fields, options);
 }
 
@@ -186,8 +177,7 @@ TEST(ParallelTooth, IsSharpestWithTheAxisWhereItIs) {
   SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
   Volume projections = read_image(real_data("parallel_tooth/tooth_counts.mha"));
   counts_to_line_integrals(projections, tooth_calibration(projections));
-  CircularOptions options;
-  options.sdd = 0;
+  CircularOptions options{.sdd = 0};
   for (int n = 0; n < 181; ++n) options.angles.push_back(static_cast<double>(n) * 180 / 181);
   const Grid grid = default_grid({600, 600, 1}, {1, 1, 1});
   // Attenuation cannot be negative: the part below 0 is least with the right axis (Donath et al., J. Opt. Soc.
@@ -195,9 +185,7 @@ TEST(ParallelTooth, IsSharpestWithTheAxisWhereItIs) {
   const auto negative = [&](double axis) {
     Volume shifted = projections;
     shifted.grid.origin[0] = -axis;
-    FdkParameters smooth;
-    smooth.window = Window::hann;
-    smooth.cutoff = 0.5;
+    FdkParameters smooth{.window = Window::hann, .cutoff = 0.5};
     const auto volume = fdk(shifted, circular_geometry(options), grid, smooth, open_devices({})).output;
     double sum = 0;
     for (std::size_t j = 0; j < 600; ++j)
@@ -213,20 +201,17 @@ TEST(ParallelTooth, IsSharpestWithTheAxisWhereItIs) {
 TEST(ParallelTooth, InOnePassFromCountsIsTheSame) {
   SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
   const Volume counts = read_image(real_data("parallel_tooth/tooth_counts.mha"));
-  CircularOptions circle;
-  circle.sdd = 0;
+  CircularOptions circle{.sdd = 0};
   for (int n = 0; n < 181; ++n) circle.angles.push_back(static_cast<double>(n) * 180 / 181);
   const Geometry geometry = circular_geometry(circle);
   const Grid grid = default_grid({600, 600, 1}, {1, 1, 1});
-  CountsOptions options;
-  options.ring_width = 2;
+  CountsOptions options{.ring_width = 2};
   std::vector<double> rings;
   for (const auto& each : {CountsOptions{}, options}) {
     const auto calibration = tooth_calibration(counts, each);
     EXPECT_EQ(calibration.report.bad_pixels, 0U);
     EXPECT_EQ(calibration.report.raised, 0U);
-    FdkParameters parameters;
-    parameters.counts = {&calibration};
+    FdkParameters parameters{.counts = {{&calibration}}};
     const auto fused = fdk(counts, geometry, grid, parameters, open_devices({})).output;
     Volume projections = counts;
     counts_to_line_integrals(projections, calibration);

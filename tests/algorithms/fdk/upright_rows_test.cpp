@@ -25,13 +25,7 @@ constexpr double pi = std::numbers::pi;
 constexpr double sid = 300, sdd = 450;
 
 CircularOptions circle(std::size_t views, double in_plane, double arc = 360) {
-  CircularOptions options;
-  options.sid = sid;
-  options.sdd = sdd;
-  options.projections = views;
-  options.arc = arc;
-  options.in_plane_angle = in_plane;
-  return options;
+  return {.sid = sid, .sdd = sdd, .projections = views, .arc = arc, .in_plane_angle = in_plane};
 }
 
 // ---- places of pixels
@@ -191,9 +185,7 @@ void PrintTo(const PlateScan& scan, std::ostream* out) {
 
 /// The mean of the voxels about the axis in the plate's middle, over its value.
 double plate_centre(const PlateScan& scan) {
-  Primitive plate;
-  plate.semi_axes = {60, 4, 60};
-  plate.value = plate_value;
+  Primitive plate{.semi_axes = {60, 4, 60}, .value = plate_value};
   const bool parallel = scan.geometry.parallel();
   const double pixel = parallel ? 1 : 1.5;
   Grid detector = reference::detector(scan.columns, 64, scan.geometry.views.size(), pixel, pixel);
@@ -223,8 +215,7 @@ std::vector<PlateScan> plate_scans() {
   out.push_back({"short_10", circular_geometry(circle(130, 10, 230))});
   out.push_back({"displaced_10", circular_geometry(circle(180, 10)), {}, 24, 130});
   out.push_back({"displaced_minus_10", circular_geometry(circle(180, -10)), {}, -24, 130});
-  FdkParameters padded;
-  padded.pad = 0.3;
+  FdkParameters padded{.pad = 0.3};
   out.push_back({"padded_10", circular_geometry(circle(180, 10)), padded});
   Geometry curved = circular_geometry(circle(180, 10));
   curved.radius_cylindrical_detector = sdd;
@@ -265,8 +256,7 @@ TEST(UprightRows, AlongTheRowsAPlateComesOutWrong) {  // find-axis, which needs 
 // ---- reports
 
 TEST(UprightRows, GeometryCheckTellsOfRowsThatStaySlanted) {
-  DetectorPixels pixels;
-  pixels.spacing = {1, 1};
+  DetectorPixels pixels{.spacing = {{1, 1}}};
   const auto texts = [&](double in_plane, std::size_t rows) {
     pixels.size = {100, rows};
     std::string all;

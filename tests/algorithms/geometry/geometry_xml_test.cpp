@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "host/system/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::geometry_xml_test {
 namespace {
@@ -42,13 +43,9 @@ std::string document(const std::string& content, const std::string& version = "3
 }
 
 void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
-  try {
-    read_text(text);
-    FAIL() << "read without an error:\n" << text;
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr(".xml"));
-    for (const auto& part : parts) EXPECT_THAT(error.what(), HasSubstr(part));
-  }
+  const std::string error = refusal_of([&] { read_text(text); });
+  EXPECT_THAT(error, HasSubstr(".xml"));
+  for (const auto& part : parts) EXPECT_THAT(error, HasSubstr(part));
 }
 
 constexpr const char* distances =
@@ -227,8 +224,7 @@ TEST(WriteGeometry, WritesRtksBytes) {
   const std::string text = document(
       distances + ("  <RadiusCylindricalDetector>1536</RadiusCylindricalDetector>\n" + rtk_projection) + second);
   // The matrices there are those of a scanner's float32 angles and offsets, which have more digits than are written.
-  Geometry example;
-  example.radius_cylindrical_detector = 1536;
+  Geometry example{.radius_cylindrical_detector = 1536};
   struct Values {
     float angle, offset_x, offset_y;
   };
@@ -244,19 +240,14 @@ TEST(WriteGeometry, WritesRtksBytes) {
   }
   EXPECT_EQ(geometry_xml(example), text);
 
-  View view;
-  view.sid = 750.25;
-  view.sdd = 1200;
-  view.gantry_angle = -90;
-  view.in_plane_angle = -1.5;
+  View view{.sid = 750.25, .sdd = 1200, .gantry_angle = -90, .in_plane_angle = -1.5};
   view.out_of_plane_angle = 90;  // its sine and cosine are exact in the digits that are written
   view.source_offset_x = 1;
   view.source_offset_y = 2;
   view.projection_offset_x = 3;
   view.projection_offset_y = 4;
   view.collimation_v_sup = 50;
-  Geometry geometry;
-  geometry.views = {view};
+  Geometry geometry{.views = {view}};
   const std::string all = geometry_xml(geometry);
   std::size_t from = 0;
   for (const char* line : {"  <SourceToIsocenterDistance>750.25</", "  <SourceToDetectorDistance>1200</",
@@ -289,8 +280,7 @@ TEST(WriteGeometry, StatesConstantsOnceAndDefaultsNever) {
   EXPECT_EQ(count("<InPlaneAngle>"), 5);
   EXPECT_EQ(count("<Matrix>"), 5);
   EXPECT_THAT(text, HasSubstr("<OutOfPlaneAngle>0.333333333333333<"));
-  CircularOptions options;
-  options.angles = {0, -1e-14, -90, 360, 725};
+  CircularOptions options{.angles = {0, -1e-14, -90, 360, 725}};
   const std::string plain = geometry_xml(circular_geometry(options));
   for (const char* angle : {">0<", ">270<", ">5<"}) EXPECT_THAT(plain, HasSubstr("<GantryAngle" + std::string(angle)));
   EXPECT_THAT(plain, Not(HasSubstr(">360<")));

@@ -31,8 +31,7 @@ TEST(SuspiciousViews, AreNotThoseOfAGoodScan) {
     sagging.views[n].in_plane_angle = 1.5 * std::cos(0.07 * static_cast<double>(n));
   }
   EXPECT_THAT(suspicious_views(sagging), IsEmpty());
-  CircularOptions parallel;
-  parallel.sdd = 0;
+  CircularOptions parallel{.sdd = 0};
   EXPECT_THAT(suspicious_views(scan(parallel)), IsEmpty());
   Geometry turned = scan();  // by half a turn, give or take a little: the angles change their sign
   for (std::size_t n = 0; n < 90; ++n) turned.views[n].in_plane_angle = n % 3 == 0 ? 180 : n % 3 == 1 ? -179.9 : 179.9;

@@ -106,8 +106,7 @@ TEST(Poisson, ChiSquare) {
 }
 
 Volume stack(std::array<std::size_t, 3> size, float value) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   return Volume(grid, value);
 }
 

@@ -95,8 +95,7 @@ double largest(const Volume& volume) {
 
 TEST(CountsFdk, IsThatOfTheLineIntegrals) {
   for (const auto& each : all()) {
-    FdkParameters parameters;
-    parameters.pad = each.scene.name == "cone_tilted" ? 0.3 : 0;
+    FdkParameters parameters{.pad = each.scene.name == "cone_tilted" ? 0.3 : 0};
     Volume projections = each.as_float;
     counts_to_line_integrals(projections, each.calibration);
     const auto expected = fdk(projections, each.scene.geometry, each.scene.grid, parameters, device()).output;
@@ -114,15 +113,12 @@ TEST(CountsFdk, IsThatOfTheLineIntegrals) {
 TEST(CountsFdk, SlabsBatchesDevicesAndTypesChangeNoBit) {
   for (const auto& each : all())
     for (const bool variance : {false, true}) {
-      FdkParameters parameters;
-      parameters.counts = {&each.calibration};
+      FdkParameters parameters{.counts = {{&each.calibration}}};
       if (variance) parameters.variance = FdkParameters::Noise{0.3, 5};
       const auto whole = fdk(each.as_float, each.scene.geometry, each.scene.grid, parameters, device()).output.voxels;
       for (const auto& [slabs, batch] : {std::pair{1, 1}, {2, 16}, {3, 5}}) {
         if (slabs > static_cast<int>(each.scene.grid.size[2])) continue;
-        RunOptions options;
-        options.plan.minimum_slabs = slabs;
-        options.plan.batch = batch;
+        RunOptions options{.plan = {.minimum_slabs = slabs, .batch = batch}};
         const auto result = fdk(each.counts, each.scene.geometry, each.scene.grid, parameters, device(), options);
         EXPECT_GE(static_cast<int>(result.plan.slabs.size()), slabs);
         EXPECT_TRUE(result.output.voxels == whole)
@@ -138,9 +134,7 @@ TEST(CountsFdk, SlabsBatchesDevicesAndTypesChangeNoBit) {
 
 TEST(CountsFdk, VarianceIsThatOfTheCounts) {
   for (const auto& each : all()) {
-    FdkParameters parameters;
-    parameters.variance = FdkParameters::Noise{0.3, 5};
-    parameters.counts = {&each.calibration};
+    FdkParameters parameters{.counts = {{&each.calibration}}, .variance = FdkParameters::Noise{0.3, 5}};
     const auto found = fdk(each.as_float, each.scene.geometry, each.scene.grid, parameters, device()).output;
     // The reference takes the variance of p to be exp(p) for one photon: so p is its logarithm.
     const auto& [scene, counts, as_float, calibration] = each;
@@ -163,8 +157,7 @@ TEST(CountsFdk, VarianceIsThatOfTheCounts) {
 
 TEST(CountsFdk, PlansNeedNoCalibrationAndRunsTheRightOne) {
   const Measured each = measured("cone", 0);
-  FdkParameters parameters;
-  parameters.counts = FdkParameters::Counts{nullptr, Component::uint16};
+  FdkParameters parameters{.counts = FdkParameters::Counts{nullptr, Component::uint16}};
   const auto model = device_models(device());
   const Plan plan = plan_fdk(each.scene.geometry, each.scene.projections, each.scene.grid, parameters, model);
   EXPECT_EQ(plan.requirements.arrays.front().element_bytes, 2U);

@@ -19,8 +19,7 @@ namespace {
 using reference::device;
 
 Volume stack(std::array<std::size_t, 3> size, std::vector<float> values) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   Volume out(grid);
   out.voxels = std::move(values);
   return out;
@@ -41,10 +40,7 @@ TEST(CountsPart, SumsByHand) {
   const Volume counts =
       stack({6, 3, 2}, {900, 900, 900, 900, 900, 900, 1, 2,   4, 777, 777, 6, 900, 2, 8, 777, 777, 7,  //
                         900, 900, 900, 900, 900, 900, 3, 777, 5, 777, 777, 8, 900, 6, 9, 777, 777, 9});
-  CountsCalibration whole;
-  whole.size = {6, 3, 2};
-  whole.beams = {1, 2};
-  whole.coefficients = {1, 0.5f};
+  CountsCalibration whole{.size = {6, 3, 2}, .beams = {1, 2}, .coefficients = {1, 0.5f}};
   for (int n = 0; n < 18; ++n) whole.pixels.push_back({0.125f * static_cast<float>(n), 10 + static_cast<float>(n)});
   whole.replaced = {18, {{{9, 1}, {10, 2}, {15, 3}, {16, 4}}, {{7, 10}, {9, 20}, {10, 30}, {15, 40}, {16, 50}}}};
   const auto part = part_of({1}, {1, 1}, {4, 2}, {2, 2});
@@ -72,21 +68,13 @@ TEST(CountsPart, SumsByHand) {
 }
 
 Geometry circle(std::size_t views) {
-  CircularOptions options;
-  options.sid = 120;
-  options.sdd = 180;
-  options.projections = views;
-  options.first_angle = 2;
-  return circular_geometry(options);
+  return circular_geometry({.sid = 120, .sdd = 180, .projections = views, .first_angle = 2});
 }
 
 constexpr double mu = 0.05;
 
 std::vector<Primitive> ball() {
-  Primitive body;
-  body.semi_axes = {11, 11, 11};
-  body.centre = {4, 1, -3};
-  body.value = mu;
+  Primitive body{.semi_axes = {11, 11, 11}, .centre = {4, 1, -3}, .value = mu};
   return {body};
 }
 
@@ -117,9 +105,7 @@ Uneven uneven(const Volume& lines, double photons, Volume& counts, bool noisy) {
     const double signal = noisy ? std::poisson_distribution<int>(mean)(random) : mean;
     counts.voxels[n] = static_cast<float>(out.darks.voxels[n % slice] + signal);
   }
-  CountsFields fields;
-  fields.flats.stack = &out.flats;
-  fields.darks.stack = &out.darks;
+  CountsFields fields{.flats = {.stack = &out.flats}, .darks = {.stack = &out.darks}};
   out.calibration = calibrate_counts(MemorySource(counts), fields);
   return out;
 }
@@ -130,15 +116,13 @@ TEST(CountsPart, ABallFromBinnedCountsHasItsValue) {
   const Volume lines = project_analytic(ball(), geometry, fine);
   Volume counts;
   const CountsCalibration whole = uneven(lines, 3e4, counts, false).calibration;
-  ProjectionPart part;
-  part.first = {3, 2};
+  ProjectionPart part{.first = {3, 2}};
   part.size = {107, 67};  // a column and a row are left over: the detector is neither centred nor whole
   part.bin = {2, 3};
   for (std::size_t view = 0; view < 180; ++view) part.views.push_back(view);
   const CountsCalibration binned = part_calibration(whole, part);
   const Volume sums = take_counts(MemorySource(counts), part, whole);
-  FdkParameters parameters;
-  parameters.counts = {&binned};
+  FdkParameters parameters{.counts = {{&binned}}};
   const Grid grid = default_grid({25, 25, 5}, {1, 1, 1});
   const Volume found = fdk(sums, geometry, grid, parameters, device()).output;
   double sum = 0;
@@ -164,9 +148,7 @@ TEST(CountsPart, SummedFirstTheyAreLessBiased) {
   const double photons = 60;
   Volume counts;
   const CountsCalibration whole = uneven(lines, photons, counts, true).calibration;
-  ProjectionPart part;
-  part.size = {96, 60};
-  part.bin = {2, 3};
+  ProjectionPart part{.size = {96, 60}, .bin = {2, 3}};
   for (std::size_t view = 0; view < 24; ++view) part.views.push_back(view);
   Volume sums = take_counts(MemorySource(counts), part, whole);
   counts_to_line_integrals(sums, part_calibration(whole, part));

@@ -13,6 +13,7 @@
 #include "apps/images/image_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::ring_reduction_test {
 namespace {
@@ -28,17 +29,12 @@ class ReduceRings : public testing::Test {
   /// clean.mha: a full turn of 72 views of 96 x 12 pixels; p.mha: the same with every ninth column wrong.
   void SetUp() override {
     if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-    ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "72", "-o", f / "g.xml"});
-    ok({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "50", "--detector", "96,12", "--pixel", "1,1", "-g",
-        f / "g.xml", "-o", f / "clean.mha"});
+    done({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "72", "-o", f / "g.xml"});
+    done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "50", "--detector", "96,12", "--pixel", "1,1",
+          "-g", f / "g.xml", "-o", f / "clean.mha"});
     Volume stack = read_image(f / "clean.mha");
     for (std::size_t n = 0; n < stack.voxels.size(); ++n) stack.voxels[n] += offset_of(n % 96);
     write_image(stack, f / "p.mha");
-  }
-  static Ran ok(const Words& words) {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    return ran;
   }
   Words fdk(const std::string& input, const std::string& output, const Words& more = {}) const {
     return Words{"fdk",     "-i",        f / input, "-g", f / "g.xml", "--size",
@@ -46,19 +42,16 @@ class ReduceRings : public testing::Test {
            more;
   }
   double rms(const std::string& a, const std::string& b) const {
-    const Volume one = read_image(f / a), other = read_image(f / b);
-    double sum = 0;
-    for (std::size_t n = 0; n < one.voxels.size(); ++n) sum += std::pow(one.voxels[n] - other.voxels[n], 2);
-    return std::sqrt(sum / static_cast<double>(one.voxels.size()));
+    return halocline::rms(read_image(f / a), read_image(f / b));
   }
   bool same(const std::string& a, const std::string& b) const { return content(f / a) == content(f / b); }
   Folder f;
 };
 
 TEST_F(ReduceRings, OfLineIntegralsLeavesAFifth) {
-  ok(fdk("clean.mha", "clean_v.mha"));
-  ok(fdk("p.mha", "rings.mha"));
-  const Ran ran = ok(fdk("p.mha", "reduced.mha", {"--reduce-rings", "1", "--report", f / "r.json"}));
+  done(fdk("clean.mha", "clean_v.mha"));
+  done(fdk("p.mha", "rings.mha"));
+  const Ran ran = done(fdk("p.mha", "reduced.mha", {"--reduce-rings", "1", "--report", f / "r.json"}));
   EXPECT_THAT(ran.out, HasSubstr("ring offsets of"));
   const double before = rms("rings.mha", "clean_v.mha"), after = rms("reduced.mha", "clean_v.mha");
   std::printf("rings of %.3g 1/mm RMS, reduced to %.3g\n", before, after);
@@ -67,19 +60,19 @@ TEST_F(ReduceRings, OfLineIntegralsLeavesAFifth) {
 }
 
 TEST_F(ReduceRings, ByZeroTheBytesStay) {
-  ok(fdk("p.mha", "a.mha"));
-  ok(fdk("p.mha", "b.mha", {"--reduce-rings", "0"}));
+  done(fdk("p.mha", "a.mha"));
+  done(fdk("p.mha", "b.mha", {"--reduce-rings", "0"}));
   EXPECT_TRUE(same("a.mha", "b.mha"));
   const Words counts{"--counts", "--air", "0,0,2,12"};
   Volume stack = read_image(f / "p.mha");
   for (float& value : stack.voxels) value = 10000 * std::exp(-value);
   write_image(stack, f / "counts.mha");
-  ok(fdk("counts.mha", "a.mha", counts));
-  ok(fdk("counts.mha", "b.mha", counts + Words{"--reduce-rings", "0"}));
+  done(fdk("counts.mha", "a.mha", counts));
+  done(fdk("counts.mha", "b.mha", counts + Words{"--reduce-rings", "0"}));
   EXPECT_TRUE(same("a.mha", "b.mha"));
   const Words convert{"counts", "-i", f / "counts.mha", "--air", "0,0,2,12", "-o"};
-  ok(convert + Words{f / "a.mha"});
-  ok(convert + Words{f / "b.mha", "--reduce-rings", "0"});
+  done(convert + Words{f / "a.mha"});
+  done(convert + Words{f / "b.mha", "--reduce-rings", "0"});
   EXPECT_TRUE(same("a.mha", "b.mha"));
 }
 
@@ -90,14 +83,14 @@ TEST_F(ReduceRings, PartsHaveTheOffsetsOfTheWholeScan) {
   write_image(stack, f / "reduced.mha");
   const Words reduce{"--reduce-rings", "1"};
   for (const Words& part : {Words{}, {"--crop", "3,1,93,11"}, {"--bin", "2"}, {"--views", "0:70:2"}}) {
-    ok(fdk("reduced.mha", "a.mha", part));
-    ok(fdk("p.mha", "b.mha", part + reduce));
+    done(fdk("reduced.mha", "a.mha", part));
+    done(fdk("p.mha", "b.mha", part + reduce));
     EXPECT_TRUE(same("a.mha", "b.mha")) << (part.empty() ? "whole" : part.front());
   }
   const auto slices = [&](const std::string& input, const Words& more) {
-    ok(Words{"slices", "-i", f / input, "-g", f / "g.xml", "--size", "48,48,6", "--spacing", "1,1,1", "--plane",
-             "axial", "-o"} +
-       more);
+    done(Words{"slices", "-i", f / input, "-g", f / "g.xml", "--size", "48,48,6", "--spacing", "1,1,1", "--plane",
+               "axial", "-o"} +
+         more);
   };
   slices("reduced.mha", {f / "a.mha", "--crop", "3,1,93,11"});
   slices("p.mha", Words{f / "b.mha", "--crop", "3,1,93,11"} + reduce);
@@ -113,7 +106,8 @@ TEST_F(ReduceRings, PartsHaveTheOffsetsOfTheWholeScan) {
   slices("p_%02d.mha", Words{f / "b.mha", "--crop", "3,1,93,11", "--follow", "--wait", "60"} + reduce);
   EXPECT_TRUE(same("a.mha", "b.mha"));
   const auto axis = [&](const std::string& input, const Words& more) {
-    return ok(Words{"geometry", "find-axis", "-i", f / input, "-g", f / "g.xml", "--method", "correlation"} + more).out;
+    return done(Words{"geometry", "find-axis", "-i", f / input, "-g", f / "g.xml", "--method", "correlation"} + more)
+        .out;
   };
   EXPECT_THAT(axis("p.mha", reduce), HasSubstr(axis("reduced.mha", {})));
 }

@@ -11,8 +11,7 @@ namespace halocline::volume_sample_test {
 namespace {
 
 Volume made(const std::array<std::size_t, 3>& size, float (*value)(double x, double y, double z)) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   Volume volume(grid);
   const auto at = [&](std::size_t i, int axis) {
     return (static_cast<double>(i) + 0.5) / static_cast<double>(size[axis]);
@@ -29,8 +28,7 @@ TEST(VolumeSample, SmallVolumesAreTakenWhole) {
   volume.at(3, 3, 3) = std::numeric_limits<float>::quiet_NaN();
   volume.at(4, 3, 3) = std::numeric_limits<float>::infinity();
   EXPECT_NEAR(sample_volume(MemorySource(volume)).mean, 3, 1e-2);
-  Grid one;
-  one.size = {1, 1, 1};
+  Grid one{.size = {1, 1, 1}};
   EXPECT_EQ(sample_volume(MemorySource(Volume(one, 7))).mean, 7);
   EXPECT_EQ(sample_volume(MemorySource(Volume(one, std::numeric_limits<float>::infinity()))).mean, 0);
 }

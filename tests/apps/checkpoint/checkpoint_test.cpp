@@ -22,18 +22,10 @@
 #include "tests/support/command_process.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/killed_runs.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::checkpoint_test {
 namespace {
-
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -49,16 +41,13 @@ class CheckpointTest : public testing::Test {
 
   // A state that a time limit has left.
   void leave_state(const Words& more) const {
-    const Ran ran = run(denoise(kept() + more + Words{"--time-limit", "0.02"}));
-    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(denoise(kept() + more + Words{"--time-limit", "0.02"}));
     ASSERT_TRUE(std::filesystem::exists(f / "state")) << ran.out << ran.err;
     EXPECT_NE(ran.out.find("with --resume goes on from there"), std::string::npos) << ran.out;
     std::filesystem::remove(f / "out.mha");
   }
   void expect_refused(const Words& words, const std::vector<std::string>& parts) const {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 2) << ran.err;
-    for (const auto& part : parts) EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+    refused(words, parts);
     EXPECT_FALSE(std::filesystem::exists(f / "out.mha"));
   }
 
@@ -75,8 +64,7 @@ TEST_F(CheckpointTest, ResumedAfterATimeLimitToTheSameBitsAndRemoved) {
     const std::string expected = content(f / "out.mha");
     std::filesystem::remove(f / "out.mha");
     leave_state(more);
-    const Ran ran = run(denoise(kept() + more + Words{"--resume", "--report", f / "report.json"}));
-    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(denoise(kept() + more + Words{"--resume", "--report", f / "report.json"}));
     EXPECT_NE(ran.err.find("going on after "), std::string::npos) << ran.err;
     EXPECT_TRUE(content(f / "out.mha") == expected);
     EXPECT_FALSE(std::filesystem::exists(f / "state"));
@@ -89,8 +77,7 @@ TEST_F(CheckpointTest, ResumedAfterATimeLimitToTheSameBitsAndRemoved) {
 TEST_F(CheckpointTest, ResumeWithoutAFileStartsFromTheBeginning) {
   ASSERT_EQ(run(denoise(long_run)).code, 0);
   const std::string expected = content(f / "out.mha");
-  const Ran ran = run(denoise(kept() + long_run + Words{"--resume"}));
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(denoise(kept() + long_run + Words{"--resume"}));
   EXPECT_NE(ran.err.find("starts from the beginning"), std::string::npos) << ran.err;
   EXPECT_TRUE(content(f / "out.mha") == expected);
   EXPECT_FALSE(std::filesystem::exists(f / "state"));
@@ -116,8 +103,7 @@ TEST_F(CheckpointTest, AFileOfAnotherJobIsRefused) {
   EXPECT_TRUE(content(f / "state") == state);
   // Devices, budgets, names and ends are no part of it.
   std::filesystem::copy_file(f / "v.mha", f / "same.mha");
-  const Ran ran = run(denoise(resume + endless + Words{"--device-memory", "400K", "--time-limit", "0.02"}, "same.mha"));
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  done(denoise(resume + endless + Words{"--device-memory", "400K", "--time-limit", "0.02"}, "same.mha"));
 }
 
 TEST_F(CheckpointTest, DamagedFilesAreRefused) {
@@ -166,7 +152,7 @@ TEST_F(CheckpointTest, AllThatDiffersIsNamed) {
   EXPECT_NE(written.how_to_resume().find("after 3 iterations"), std::string::npos);
   Checkpoint read(path);
   read.set_job({{"--alpha", 15}, {"--gap", 0.5}, {"the version of halocline", "0.2.0"}});
-  const std::string text = error_of([&] { read.resume(); });
+  const std::string text = refusal_of([&] { read.resume(); });
   EXPECT_NE(text.find("--gap nothing there, 0.5 here"), std::string::npos) << text;
   EXPECT_NE(text.find("the version of halocline \"0.1.0\" there, \"0.2.0\" here"), std::string::npos) << text;
   EXPECT_EQ(text.find("--alpha"), std::string::npos) << text;
@@ -196,17 +182,15 @@ TEST_F(CheckpointTest, OptionsThatDoNotGoTogether) {
 }
 
 TEST_F(CheckpointTest, ADryRunSaysHowLargeItIs) {
-  const Ran ran = run(denoise(kept() + long_run + Words{"--dry-run"}));
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(denoise(kept() + long_run + Words{"--dry-run"}));
   EXPECT_NE(ran.out.find("checkpoint: 512.00 KiB"), std::string::npos) << ran.out;  // u and q of 32^3 float32
   EXPECT_FALSE(std::filesystem::exists(f / "state"));
 }
 
 TEST_F(CheckpointTest, ADiskWithoutRoomIsRefusedBeforeTheRun) {
   const Checkpoint checkpoint(f / "state");
-  const std::string text = error_of([&] { checkpoint.check(std::size_t{1} << 60, false); });
-  for (const char* part : {"`checkpoint`", "state", "1073741824.00 GiB", "free some space"})
-    EXPECT_NE(text.find(part), std::string::npos) << text;
+  const std::string text = refusal_of([&] { checkpoint.check(std::size_t{1} << 60, false); });
+  expect_contains(text, {"`checkpoint`", "state", "1073741824.00 GiB", "free some space"});
 }
 
 // The limit on a file's size simulates a disk that fills: 200 KB hold the result, and no state.
@@ -221,8 +205,7 @@ TEST_F(CheckpointTest, ADiskThatFillsCostsTheCheckpointAlone) {
   const Ran ran = run(denoise(kept() + long_run));
   ::setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  for (const char* part : {"cannot write", "state", "The run goes on without a checkpoint after ", "tries again"})
-    EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+  expect_contains(ran.err, {"cannot write", "state", "The run goes on without a checkpoint after ", "tries again"});
   const std::string part = "The run goes on";
   EXPECT_EQ(ran.err.find(part, ran.err.find(part) + 1), std::string::npos) << "said for every pass: " << ran.err;
   EXPECT_TRUE(content(f / "out.mha") == expected);
@@ -271,11 +254,10 @@ TEST_F(CheckpointTest, CtrlCLeavesTheStateAndSaysHowToGoOn) {
   while (!std::filesystem::exists(f / "state")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 1);
-  for (const char* part : {"interrupted: the state after ", "the same command with --resume goes on from there"})
-    EXPECT_NE(process.output().find(part), std::string::npos) << process.output();
+  expect_contains(process.output(),
+                  {"interrupted: the state after ", "the same command with --resume goes on from there"});
   EXPECT_FALSE(std::filesystem::exists(f / "out.mha"));
-  const Ran ran = run(denoise(kept() + endless + Words{"--resume", "--time-limit", "0.02"}));
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  done(denoise(kept() + endless + Words{"--resume", "--time-limit", "0.02"}));
 }
 
 // Ten times, each at a random moment; when a run ends before, another begins.

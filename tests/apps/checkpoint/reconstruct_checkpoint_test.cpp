@@ -58,8 +58,7 @@ TEST_P(SmallDevices, TakeSlabsInTurnToTheSameBits) {
   ASSERT_EQ(run(words).code, 0);
   const std::string expected = content(f / "x.mha");
   const char* memory = solver_method(GetParam()).penalty ? "64M" : "16M";
-  const Ran ran = run(words + Words{"--device-memory", memory});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(words + Words{"--device-memory", memory});
   EXPECT_THAT(ran.out, testing::ContainsRegex(", [0-9]+ slabs, "));
   EXPECT_TRUE(content(f / "x.mha") == expected) << memory;
 }

@@ -20,9 +20,8 @@ class BenchScaling : public testing::Test {
 
 TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
   Folder folder;
-  const Ran ran = run({"bench", "scaling", "--size", "24", "--jobs", "pdu, fdk", "--iterations", "6", "--runs", "1",
-                       "--out-of-core", "200K", "--no-tune", "--json", "--trace", folder / "trace.json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "scaling", "--size", "24", "--jobs", "pdu, fdk", "--iterations", "6", "--runs", "1",
+                        "--out-of-core", "200K", "--no-tune", "--json", "--trace", folder / "trace.json"});
   // of the runs out of core, too: in core no duals travel
   EXPECT_NE(content(folder / "trace.json").find("write qx"), std::string::npos);
   const json results = json::parse(ran.out);
@@ -46,9 +45,8 @@ TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
 
 TEST_F(BenchScaling, DevicesTogetherAndMoreSlices) {
   if (list_devices()[0].type != "cpu") GTEST_SKIP() << "the first device is no CPU to be split";
-  const Ran ran = run({"bench", "scaling", "--device", "0", "--sub-devices", "2", "--size", "40", "--jobs", "tvgd",
-                       "--iterations", "4", "--runs", "1", "--weak", "--no-tune", "--json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "scaling", "--device", "0", "--sub-devices", "2", "--size", "40", "--jobs", "tvgd",
+                        "--iterations", "4", "--runs", "1", "--weak", "--no-tune", "--json"});
   const json runs = json::parse(ran.out)["runs"];
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[1]["updates"], runs[0]["updates"]);
@@ -60,8 +58,7 @@ TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("--jobs has \"nlm\"; expected some of: pdu, tvgd, fdk, fdk-texture"), std::string::npos)
       << ran.err;
-  const Ran dry = run({"bench", "scaling", "--size", "16", "--dry-run", "--out-of-core", "1M"});
-  EXPECT_EQ(dry.code, 0) << dry.err;
+  const Ran dry = done({"bench", "scaling", "--size", "16", "--dry-run", "--out-of-core", "1M"});
   EXPECT_NE(dry.out.find("16^3, on: 1 device; 1 device, 1.00 MiB"), std::string::npos) << dry.out;
 }
 

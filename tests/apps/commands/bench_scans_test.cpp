@@ -37,9 +37,8 @@ double tolerance(const std::string& mode) {
 
 TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
   const Folder f;
-  const Ran ran = run({"bench", GetParam(), "--size", "20", "--views", "16", "--seconds", "0.001", "--json", "--report",
-                       f / "report.json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", GetParam(), "--size", "20", "--views", "16", "--seconds", "0.001", "--json",
+                        "--report", f / "report.json"});
   const json results = json::parse(ran.out), report = json::parse(content(f / "report.json"));
   EXPECT_EQ(report["results"], results);
   const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
@@ -84,8 +83,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
 TEST_P(BenchScans, PrintsTables) {
   const std::string mode = GetParam() == "project" ? "siddon" : "exact";
   const std::vector<std::string> words{"bench", GetParam(), "--size", "8", "--modes", mode, "--seconds", "0.001"};
-  const Ran table = run(words);
-  ASSERT_EQ(table.code, 0) << table.err;
+  const Ran table = done(words);
   const std::string views = GetParam() == "slices" ? "128" : "12";  // no fewer than those
   EXPECT_NE(table.out.find((GetParam() == "slices" ? "slices of 8^2 pixels, " : "8^3 voxels, ") + views +
                            " views of 8^2 pixels\n"),
@@ -95,15 +93,13 @@ TEST_P(BenchScans, PrintsTables) {
   EXPECT_NE(table.out.find(GetParam() == "fdk" ? "host to host" : "of the limit"), std::string::npos) << table.out;
   auto more = words;
   more.push_back("--markdown");
-  const Ran markdown = run(more);
-  ASSERT_EQ(markdown.code, 0) << markdown.err;
+  const Ran markdown = done(more);
   EXPECT_NE(markdown.out.find("\n| " + mode + " | "), std::string::npos) << markdown.out;
 }
 
 TEST_P(BenchScans, ADryRunMeasuresNothing) {
   const Folder f;
-  const Ran ran = run({"bench", GetParam(), "--size", "16", "--dry-run", "--report", f / "report.json"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", GetParam(), "--size", "16", "--dry-run", "--report", f / "report.json"});
   EXPECT_NE(ran.out.find("would measure"), std::string::npos) << ran.out;
   EXPECT_TRUE(f.files().empty());
 }
@@ -138,9 +134,8 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
   for (const auto& [bench, modes] :
        {std::pair{"project", "joseph,joseph-slices"}, std::pair{"backproject", "joseph-adjoint,joseph-adjoint-slices"}})
     for (const char* rows : {"9", "11"}) {
-      const Ran ran = run({"bench", bench, "--size", "16", "--slices", "9", "--rows", rows, "--views", "16", "--modes",
-                           modes, "--seconds", "0.001", "--json"});
-      ASSERT_EQ(ran.code, 0) << ran.err;
+      const Ran ran = done({"bench", bench, "--size", "16", "--slices", "9", "--rows", rows, "--views", "16", "--modes",
+                            modes, "--seconds", "0.001", "--json"});
       for (const auto& each : json::parse(ran.out)["benches"]) {
         EXPECT_EQ(each["beam"], "parallel");
         EXPECT_EQ(each["slices"], 9);

@@ -77,9 +77,8 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
 // Other schedules and regularisers: a rate, and the time to every gap, in the form that they have.
 TEST_F(Bench, MeasuresSchedulesAndTheFamily) {
   const std::set<std::string> forms{"chambolle-pock", "seed", "huber", "anisotropic", "non-negative", "reference"};
-  const Ran ran = run({"bench", "denoise", "--size", "10", "--method", "pdu,spdu", "--forms",
-                       fmt::format("{}", fmt::join(forms, ",")), "--seconds", "0.01", "--json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "denoise", "--size", "10", "--method", "pdu,spdu", "--forms",
+                        fmt::format("{}", fmt::join(forms, ",")), "--seconds", "0.01", "--json"});
   for (const auto& bench : json::parse(ran.out)["benches"]) {
     for (const std::string method : {"pdu", "spdu"}) {
       std::set<std::string> rated;
@@ -102,16 +101,13 @@ TEST_F(Bench, MeasuresSchedulesAndTheFamily) {
 }
 
 TEST_F(Bench, AllFormsAreThoseOfEveryMethod) {
-  const Ran ran = run({"bench", "denoise", "--size", "48", "--forms", "all", "--dry-run"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  for (const char* name : {"pdu 2x16", "pdu reference", "spdu seed", "tvgd adaptive", "pdu4d frames"})
-    EXPECT_NE(ran.out.find(name), std::string::npos) << name << "\n" << ran.out;
+  const Ran ran = done({"bench", "denoise", "--size", "48", "--forms", "all", "--dry-run"});
+  expect_contains(ran.out, {"pdu 2x16", "pdu reference", "spdu seed", "tvgd adaptive", "pdu4d frames"});
 }
 
 TEST_F(Bench, FormsAndMethodsCanBeChosen) {
-  const Ran ran = run({"bench", "denoise", "--size", "8", "--method", "tvgd, pdu", "--forms", "1x16,in-place,descent",
-                       "--seconds", "0.01", "--json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "denoise", "--size", "8", "--method", "tvgd, pdu", "--forms", "1x16,in-place,descent",
+                        "--seconds", "0.01", "--json"});
   for (const auto& bench : json::parse(ran.out)["benches"]) {
     ASSERT_EQ(bench["forms"].size(), 3u);
     EXPECT_EQ(bench["forms"][0]["form"], "in-place");
@@ -123,29 +119,25 @@ TEST_F(Bench, FormsAndMethodsCanBeChosen) {
 
 // Methods that have such a form, if --method is not given.
 TEST_F(Bench, FormsChooseTheMethods) {
-  const Ran ran = run({"bench", "denoise", "--size", "8", "--forms", "2x32", "--dry-run"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "denoise", "--size", "8", "--forms", "2x32", "--dry-run"});
   EXPECT_NE(ran.out.find(": pdu 2x32, spdu 2x32\n"), std::string::npos) << ran.out;
 }
 
 TEST_F(Bench, PrintsTables) {
   const std::vector<std::string> words{"bench", "denoise", "--size",   "8",         "--method",
                                        "pdu",   "--forms", "in-place", "--seconds", "0.01"};
-  const Ran table = run(words);
-  ASSERT_EQ(table.code, 0) << table.err;
+  const Ran table = done(words);
   EXPECT_NE(table.out.find("share of copy"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("8^3 voxels"), std::string::npos) << table.out;
   auto more = words;
   more.push_back("--markdown");
-  const Ran markdown = run(more);
-  ASSERT_EQ(markdown.code, 0) << markdown.err;
+  const Ran markdown = done(more);
   EXPECT_NE(markdown.out.find("\n| pdu | in-place | "), std::string::npos) << markdown.out;
 }
 
 TEST_F(Bench, ADryRunMeasuresNothing) {
   const Folder f;
-  const Ran ran = run({"bench", "denoise", "--size", "16", "--dry-run", "--report", f / "report.json"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"bench", "denoise", "--size", "16", "--dry-run", "--report", f / "report.json"});
   EXPECT_NE(ran.out.find("pdu 2x16"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("would measure"), std::string::npos) << ran.out;
   EXPECT_TRUE(f.files().empty());
@@ -180,9 +172,7 @@ TEST_F(Bench, RefusesWhatIsNotThere) {
 
 TEST_F(Bench, FitsTheDevice) {
   DenoiseBenchOptions options;
-  DeviceSelection selection;
-  selection.device_memory = std::size_t{64} << 20;
-  const auto devices = open_devices(selection);
+  const auto devices = open_devices({.device_memory = std::size_t{64} << 20});
   const auto small = plan_denoise_bench(devices.front(), options);
   EXPECT_LT(small.size, 192u);
   EXPECT_GT(small.size, 64u);
@@ -200,11 +190,7 @@ TEST_F(Bench, TheLoopIsTheMethod) {
   const std::size_t n = 20;
   const Volume f = denoise_phantom(n, 0.1);
   const auto device = open_devices({}).front();
-  MethodParameters parameters;
-  parameters.size = f.grid.size;
-  parameters.iterations = 300;
-  parameters.lambda = 1.0 / 15;
-  parameters.gap = 1e-3;
+  MethodParameters parameters{.size = f.grid.size, .iterations = 300, .lambda = 1.0 / 15, .gap = 1e-3};
   for (const FusedForm form : {FusedForm{}, FusedForm{2, 32}}) {
     parameters.fused = form;
     DenoiseLoop loop(device, {"pdu", form}, parameters, {{"f", &f}});
@@ -241,8 +227,7 @@ TEST(IterationCost, IsThatOfTheKernels) {
   EXPECT_EQ(scheduled("pdu", Schedule::chambolle_pock), 56);
   EXPECT_EQ(scheduled("spdu", Schedule::seed), 56);  // the dual step is the same everywhere: w is read once
   EXPECT_EQ(scheduled("spdu", Schedule::chambolle_pock), 60);
-  Regulariser guided;
-  guided.guided = true;
+  Regulariser guided{.guided = true};
   EXPECT_EQ(iteration_cost({"pdu", {}, false, false, Schedule::standard, guided}, false).bytes, 60);
   EXPECT_EQ(iteration_cost({"spdu", {}, false, false, Schedule::standard, guided}, false).bytes, 68);
   EXPECT_GT(iteration_cost({"spdu", {}}, false).flops, iteration_cost({"pdu", {}}, false).flops);

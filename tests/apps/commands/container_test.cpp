@@ -10,7 +10,7 @@
 
 #include <cstdlib>
 
-#include "tests/support/child_process.hpp"
+#include "tests/support/command_process.hpp"
 
 namespace halocline::container_test {
 namespace {

@@ -23,9 +23,7 @@ class CountsCommand : public testing::Test {
   /// column.
   void SetUp() override {
     if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-    Grid grid;
-    grid.size = {33, 9, 24};
-    grid.origin = {-16, -4, 0};
+    Grid grid{.size = {33, 9, 24}, .origin = {-16, -4, 0}};
     Volume counts(grid);
     Grid single = grid;
     single.size[2] = 1;
@@ -88,8 +86,7 @@ class CountsCommand : public testing::Test {
 TEST_F(CountsCommand, FdkOfCountsIsFdkOfTheirLineIntegrals) {
   Words words{"counts", "-i", path("counts.mha"), "-o", path("li.mha")};
   for (const auto& word : fields()) words.push_back(word);
-  const Ran made = run(words);
-  ASSERT_EQ(made.code, 0) << made.err;
+  const Ran made = done(words);
   EXPECT_THAT(made.out, AllOf(HasSubstr("0 of 7128 counts were raised to 0.5"), HasSubstr("0 saturated"),
                               HasSubstr("9 detector pixels are bad and interpolated (up to 1 x 9)"),
                               HasSubstr("2 values failed in a view and are interpolated"), HasSubstr("the beam varies"),
@@ -155,8 +152,7 @@ TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
   const Words words{"counts",         "-i",     path("counts.mha"), "-o",           path("li.mha"),  "--flat",
                     path("flat.mha"), "--dark", path("dark.mha"),   "--bad-pixels", path("row.mha"), "--report",
                     path("r.json")};
-  const Ran ran = run(words);
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(words);
   EXPECT_THAT(ran.err, HasSubstr("1 of 9 detector rows have no good pixel, row 4 the first"));
   EXPECT_EQ(nlohmann::json::parse(content(path("r.json")))["results"]["counts"]["bad_rows"], nlohmann::json({4}));
   const Volume integrals = read_image(path("li.mha"));
@@ -298,10 +294,9 @@ TEST_F(CountsCommand, TellsOfPixelsThatFailNowAndThen) {
   Volume counts = read_image(path("counts.mha"));
   const auto warnings = [&](const Volume& stack, const std::string& air, const Words& more = {}) {
     write_image(stack, path("some.mha"));
-    const Ran ran = run(Words{"counts", "-i", path("some.mha"), "--flat", path("flat.mha"), "--dark", path("dark.mha"),
-                              "--air", air, "-o", path("q.mha")} +
-                        more);
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(Words{"counts", "-i", path("some.mha"), "--flat", path("flat.mha"), "--dark", path("dark.mha"),
+                               "--air", air, "-o", path("q.mha")} +
+                         more);
     return ran.err;
   };
   EXPECT_THAT(warnings(counts, "0,0,3,9"), Not(HasSubstr("show nothing in part of the views")));

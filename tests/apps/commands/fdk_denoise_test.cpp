@@ -29,8 +29,7 @@ class FdkDenoise : public testing::Test {
               "--detector", "60,50", "--pixel", "5,5", "-o", f / "clean.mha"},
         Words{"noise", "-i", f / "clean.mha", "--photons", "3000", "--seed", "7", "-o", f / "p.mha"}};
     for (const auto& words : steps) {
-      const Ran ran = run(words);
-      ASSERT_EQ(ran.code, 0) << ran.err;
+      done(words);
     }
   }
   static void TearDownTestSuite() {
@@ -43,10 +42,6 @@ class FdkDenoise : public testing::Test {
   static std::string path(const std::string& name) { return *folder_ / name; }
   static Words fdk(const std::string& output) {
     return Words{"fdk", "-i", path("p.mha"), "-g", path("g.xml"), "-o", output, "--quiet"} + grid;
-  }
-  static void done(const Words& words) {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
   }
   static json report(const Words& words) {
     done(words + Words{"--report", path("report.json")});
@@ -158,8 +153,7 @@ TEST_F(FdkDenoise, TakesTheWayThroughTheHostWhereItDoesNotFit) {
 }
 
 TEST_F(FdkDenoise, PrintsBothPlans) {
-  const Ran ran = run(fdk(path("none.mha")) + Words{"--denoise", "spdu", "--photons", "3000", "--dry-run"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(fdk(path("none.mha")) + Words{"--denoise", "spdu", "--photons", "3000", "--dry-run"});
   for (const char* text : {"fdk", "fdk variance", "spdu", "stays on the devices", "is on the devices already"})
     EXPECT_THAT(ran.out, HasSubstr(text));
 }

@@ -34,11 +34,6 @@ class FdkWarnings : public testing::Test {
     done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", width, "-g", f / geometry, "--detector", "64,8",
           "--pixel", "2,2", "-o", f / name});
   }
-  static Ran done(const Words& words) {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    return ran;
-  }
   std::string fdk(const std::string& input, const std::string& geometry = "g.xml", const Words& more = {}) const {
     return done(Words{"fdk", "-i", f / input, "-g", f / geometry, "--size", "7,7,4", "--spacing", "5,5,2", "-o",
                       f / "v.mha", "--quiet"} +

@@ -32,22 +32,13 @@ class FindAxisCommand : public testing::Test {
     const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "180", "--arc", "180"};
     ASSERT_EQ(run(circular + Words{"--proj-offset-x", fmt::format("{}", offset), "-o", f / "true.xml"}).code, 0);
     ASSERT_EQ(run(circular + Words{"-o", f / "g.xml"}).code, 0);
-    const Ran ran = run({"project", "--phantom", phantom, "--phantom-size", fmt::format("{}", size), "--detector",
-                         "256,2", "--pixel", "1,1", "-g", f / "true.xml", "-o", f / "p.mha"});
-    ASSERT_EQ(ran.code, 0) << ran.err;
+    done({"project", "--phantom", phantom, "--phantom-size", fmt::format("{}", size), "--detector", "256,2", "--pixel",
+          "1,1", "-g", f / "true.xml", "-o", f / "p.mha"});
   }
   Ran find(const Words& more = {}) const {
     return run(Words{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "g.xml", "--report", f / "r.json"} + more);
   }
   nlohmann::json results() const { return nlohmann::json::parse(content(f / "r.json")).at("results"); }
-  Ran done(const Words& words) const {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    return ran;
-  }
-  static void contains(const std::string& text, const std::vector<std::string>& parts) {
-    for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
-  }
   Folder f;
 };
 
@@ -142,8 +133,8 @@ TEST_F(FindAxisCommand, TellsAndWritesTheTilt) {
   project("180");
   for (const std::string method : {"correlation", "sharpness"}) {
     const Ran ran = find(method);
-    contains(ran.out,
-             {"detector tilt about the beam: -0.", "degrees (in-plane angle)\n", "the detector turned by -0."});
+    expect_contains(ran.out,
+                    {"detector tilt about the beam: -0.", "degrees (in-plane angle)\n", "the detector turned by -0."});
     const Geometry found = read_geometry(f / "found.xml");
     EXPECT_NEAR(std::remainder(found.views[7].in_plane_angle, 360), -0.7, 0.1);
     EXPECT_NEAR(found.views[7].projection_offset_x, 4, method == "sharpness" ? 0.275 : 0.055);
@@ -151,7 +142,7 @@ TEST_F(FindAxisCommand, TellsAndWritesTheTilt) {
     EXPECT_NEAR(tilt().at("in_plane_degrees").get<double>(), -0.7, 0.1);
   }
   project("1");
-  contains(find("correlation").out, {"cannot be told, as that takes 3 detector rows, and there are 1"});
+  expect_contains(find("correlation").out, {"cannot be told, as that takes 3 detector rows, and there are 1"});
   EXPECT_TRUE(tilt().contains("unknown"));
   EXPECT_EQ(read_geometry(f / "found.xml").views[7].in_plane_angle, 0);
 }
@@ -165,7 +156,7 @@ TEST_F(FindAxisCommand, ByBothMethodsIsRightForADisplacedDetector) {
         "-g", f / "displaced.xml", "-o", f / "p.mha"});
   const Ran ran = done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
   EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 90, 1.1);
-  contains(ran.err, {"pixels; the axis is that by correlation"});
+  expect_contains(ran.err, {"pixels; the axis is that by correlation"});
 
   // and by a part of a pixel where the two nearly agree
   done({"geometry", "circular", "--sid", "300", "--sdd", "600", "--projections", "240", "--proj-offset-x", "30", "-o",
@@ -188,7 +179,7 @@ TEST_F(FindAxisCommand, OfAMeasuredToothFromItsCounts) {
                         data("darks"), "-g", f / "tooth.xml", "--detector-origin", "-300,0", "--range", "12",
                         "--report", f / "r.json"});  // as if it were at column 300
   EXPECT_NEAR(nlohmann::json::parse(content(f / "r.json")).at("results").at("column").get<double>(), 296, 0.5);
-  contains(ran.out, {"0 detector pixels are bad"});
+  expect_contains(ran.out, {"0 detector pixels are bad"});
   EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
 }
 

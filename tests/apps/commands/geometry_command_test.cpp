@@ -45,21 +45,10 @@ class GeometryCommand : public testing::Test {
           "-o",
           f / "g.xml"});
   }
-  Ran done(const Words& words) const {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    return ran;
-  }
   void refused(const Words& words, const std::vector<std::string>& parts) const {
     const auto before = f.files();
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 2) << ran.out << ran.err;
-    for (const auto& part : parts)
-      EXPECT_NE(ran.err.find(part), std::string::npos) << "'" << part << "' is not in\n" << ran.err;
+    halocline::refused(words, parts);
     EXPECT_EQ(f.files(), before);
-  }
-  static void contains(const std::string& text, const std::vector<std::string>& parts) {
-    for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
   Folder f;
   const Words detector{"--detector", "90,70", "--pixel", "2,3"};
@@ -125,9 +114,9 @@ TEST_F(GeometryCommand, VendorFilesAreRead) {
       f / "scan.xtekct",
       "[XTekCT]\nSrcToObject=100\nSrcToDetector=400\nDetectorPixelsX=90\nDetectorPixelsY=70\nDetectorPixelSizeX=2\n"
       "DetectorPixelSizeY=3\nProjections=36\nInitialAngle=0\nAngularStep=10\n");
-  contains(done({"geometry", "show", f / "scan.xtekct"}).out, {"36", "magnification                 4", "radius 2"});
-  DetectorPixels pixels;
-  pixels.origin = {0, 0};
+  expect_contains(done({"geometry", "show", f / "scan.xtekct"}).out,
+                  {"36", "magnification                 4", "radius 2"});
+  DetectorPixels pixels{.origin = {{0, 0}}};
   const ScanFile scan = load_geometry(f / "scan.xtekct", {}, pixels);
   EXPECT_NEAR(scan.geometry.views[0].projection_offset_x, -89, 1e-12);  // the axis in the middle, at u = 89 mm
   EXPECT_NEAR(scan.geometry.views[0].projection_offset_y, -103.5, 1e-12);
@@ -140,10 +129,10 @@ TEST_F(GeometryCommand, ReversingAPcaFileIsSayingWhichWayItTurns) {
              "[Geometry]\nFDD=400\nFOD=100\nCalibValue=-1.5\ncx=44.5\ncy=34.5\n[CT]\nNumberImages=36\n"
              "RotationSector=360.0\n[Image]\nDimX=90\nDimY=70\n[Detector]\nPixelsizeX=2\nPixelsizeY=3\n");
   const Words convert{"geometry", "convert", "-i", f / "scan.pca", "-o", f / "scan.xml"};
-  contains(done(convert).err, {"which way the table turns", "--reverse", "CalibValue"});
+  expect_contains(done(convert).err, {"which way the table turns", "--reverse", "CalibValue"});
   const std::string reversed = done(convert + Words{"--reverse"}).err;
   EXPECT_EQ(reversed.find("which way"), std::string::npos) << reversed;
-  contains(reversed, {"CalibValue -1.5 is not used"});
+  expect_contains(reversed, {"CalibValue -1.5 is not used"});
 }
 
 TEST_F(GeometryCommand, DataExchangeAnglesAreRead) {
@@ -188,9 +177,10 @@ TEST_F(GeometryCommand, ShowTellsFieldOfViewOffsetsAndTilts) {
   const Ran ran = done(Words{"geometry", "show", f / "g.xml", "--size", "20,20,20", "--spacing", "2,2,2", "--views",
                              "--svg", f / "g.svg"} +
                        detector);
-  contains(ran.out, {"field of view", "its height", "seen by the longer side",
-                     "tilt along the beam           -1.5 degrees", "tilt in the detector          2 degrees",
-                     "isocentre on the detector, u  -8 mm", "column 40.50", "100.0 % seen in every view", "   23"});
+  expect_contains(
+      ran.out, {"field of view", "its height", "seen by the longer side", "tilt along the beam           -1.5 degrees",
+                "tilt in the detector          2 degrees", "isocentre on the detector, u  -8 mm", "column 40.50",
+                "100.0 % seen in every view", "   23"});
   EXPECT_THAT(content(f / "g.svg"), testing::HasSubstr(">field of view</text>"));
   // in the file's own count, whichever way that goes
   for (const auto& [u, v, text] : {std::tuple{1.0, 1.0, "column 40.50, row 35.17; -4.00, +0.67"},
@@ -202,47 +192,42 @@ TEST_F(GeometryCommand, ShowTellsFieldOfViewOffsetsAndTilts) {
     stack.origin = {-89 * u, -103.5 * v, 0};
     stack.direction = {u, 0, 0, 0, v, 0, 0, 0, 1};
     write_image(Volume(stack), f / "p.mha");
-    contains(done({"geometry", "show", f / "g.xml", "-i", f / "p.mha", "--report", f / "r.json"}).out, {text});
+    expect_contains(done({"geometry", "show", f / "g.xml", "-i", f / "p.mha", "--report", f / "r.json"}).out, {text});
     const auto pixel = nlohmann::json::parse(content(f / "r.json")).at("results").at("isocentre_pixel");
     EXPECT_NEAR(pixel.at(0).get<double>(), 44.5 - 4 * u, 1e-6);
     EXPECT_NEAR(pixel.at(1).get<double>(), 34.5 + 2.0 / 3 * v, 1e-2);
   }
   const Ran bare = done({"geometry", "show", f / "g.xml"});
-  contains(bare.out, {"not known without the detector"});
+  expect_contains(bare.out, {"not known without the detector"});
 }
 
 TEST_F(GeometryCommand, TheDrawingShowsWhatIsKnownWithinItsSheet) {
-  CircularOptions options;
-  options.sid = 500;
-  options.projections = 90;
-  DetectorPixels pixels;
-  pixels.size = {100, 80};
-  pixels.spacing = {2, 2};
+  CircularOptions options{.sid = 500, .projections = 90};
+  DetectorPixels pixels{.size = {{100, 80}}, .spacing = {{2, 2}}};
   const Grid volume = default_grid({40, 40, 40}, {2, 2, 2});
   for (const double sdd : {750.0, 0.0}) {
     options.sdd = sdd;
     const std::string with = draw_geometry(circular_geometry(options), pixels, volume);
-    contains(with, {"<svg xmlns=", ">first view</text>", ">source</text>", ">field of view</text>", ">volume</text>"});
+    expect_contains(with,
+                    {"<svg xmlns=", ">first view</text>", ">source</text>", ">field of view</text>", ">volume</text>"});
     const std::regex coordinate(" [xy][12]?=\"([-0-9.]+)\"");
     for (std::sregex_iterator at(with.begin(), with.end(), coordinate), end; at != end; ++at) {
       EXPECT_GT(std::stod((*at)[1]), 0);
       EXPECT_LT(std::stod((*at)[1]), 1240);
     }
     const std::string without = draw_geometry(circular_geometry(options), {}, {});
-    contains(without, {"the size of the detector is not known"});
+    expect_contains(without, {"the size of the detector is not known"});
     EXPECT_THAT(without, testing::Not(testing::HasSubstr("volume</text>")));
   }
 }
 
 TEST_F(GeometryCommand, CheckTellsAndDecides) {
-  contains(done(Words{"geometry", "check", f / "g.xml"} + detector).out, {"no volume was looked at"});
-  contains(done(Words{"geometry", "check", f / "g.xml", "--size", "50,50,50", "--spacing", "3,3,3"} + detector).out,
-           {"warning: ", "% of the volume are seen in every view"});
+  expect_contains(done(Words{"geometry", "check", f / "g.xml"} + detector).out, {"no volume was looked at"});
+  expect_contains(
+      done(Words{"geometry", "check", f / "g.xml", "--size", "50,50,50", "--spacing", "3,3,3"} + detector).out,
+      {"warning: ", "% of the volume are seen in every view"});
   refused({"geometry", "check", f / "g.xml", "--detector", "4,4", "--pixel", "1,1"}, {"g.xml", "1 of", "impossible"});
-  Grid stack;
-  stack.size = {90, 70, 24};
-  stack.spacing = {2, 3, 1};
-  stack.origin = {-89, -103.5, 0};
+  Grid stack{.size = {90, 70, 24}, .spacing = {2, 3, 1}, .origin = {-89, -103.5, 0}};
   write_image(Volume(stack), f / "p.mha");
   done({"geometry", "check", f / "g.xml", "-i", f / "p.mha"});
   // counted from the other side along one axis or both, as fdk reads it
@@ -251,19 +236,20 @@ TEST_F(GeometryCommand, CheckTellsAndDecides) {
     turned.direction = {u, 0, 0, 0, v, 0, 0, 0, 1};
     turned.origin = {-89 * u, -103.5 * v, 0};
     write_image(Volume(turned), f / "turned.mha");
-    contains(done({"geometry", "check", f / "g.xml", "-i", f / "turned.mha"}).out, {"nothing was found to be wrong"});
+    expect_contains(done({"geometry", "check", f / "g.xml", "-i", f / "turned.mha"}).out,
+                    {"nothing was found to be wrong"});
   }
   stack.direction = {0, 1, 0, 1, 0, 0, 0, 0, 1};
   write_image(Volume(stack), f / "mixed.mha");
   const Ran mixed = run({"geometry", "check", f / "g.xml", "-i", f / "mixed.mha"});
   EXPECT_EQ(mixed.code, 2);
-  contains(mixed.out, {"impossible: '", "turns or mixes the detector's axes"});
+  expect_contains(mixed.out, {"impossible: '", "turns or mixes the detector's axes"});
   stack.direction = {-1, 0, 0, 0, 1, 0, 0, 0, 1};
   stack.size[2] = 23;
   write_image(Volume(stack), f / "fewer.mha");
   const Ran ran = run({"geometry", "check", f / "g.xml", "-i", f / "fewer.mha"});
   EXPECT_EQ(ran.code, 2);
-  contains(ran.out, {"holds 23 views, but the geometry describes 24"});
+  expect_contains(ran.out, {"holds 23 views, but the geometry describes 24"});
 }
 
 TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
@@ -275,18 +261,18 @@ TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
   done(phantom + Words{"-g", f / "true.xml", "-o", f / "p.mha"});
   const Words find{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--method", "correlation"};
   const Ran ran = done(find + Words{"-o", f / "found.xml", "--report", f / "r.json"});
-  contains(ran.out, {"correlation  axis at column 57.0", "found.xml"});  // 59.5 - 4 / 1.6 = 57
+  expect_contains(ran.out, {"correlation  axis at column 57.0", "found.xml"});  // 59.5 - 4 / 1.6 = 57
   EXPECT_NEAR(read_geometry(f / "found.xml").views[7].projection_offset_x, 4, 0.16);
-  contains(content(f / "r.json"), {"\"column\"", "\"contrast\""});
-  contains(ran.out, {"detector offset: its centre stands +",
-                     "detector tilt about the beam: ", "within its uncertainty of the geometry's 0"});
+  expect_contains(content(f / "r.json"), {"\"column\"", "\"contrast\""});
+  expect_contains(ran.out, {"detector offset: its centre stands +",
+                            "detector tilt about the beam: ", "within its uncertainty of the geometry's 0"});
   const auto results = nlohmann::json::parse(content(f / "r.json")).at("results");
   EXPECT_NEAR(results.at("detector_offset_mm").get<double>(), 4, 0.16);
   EXPECT_NEAR(results.at("detector_offset_pixels").get<double>(), 2.5, 0.1);
   EXPECT_FALSE(results.at("tilt").at("significant").get<bool>());
   EXPECT_EQ(read_geometry(f / "found.xml").views[7].in_plane_angle, 0);
-  contains(run(find + Words{"--range", "1"}).err, {"end of the range", "--range"});
-  contains(run(find + Words{"--range", "1"}).out, {"cannot be told, as the axis lies beyond"});
+  expect_contains(run(find + Words{"--range", "1"}).err, {"end of the range", "--range"});
+  expect_contains(run(find + Words{"--range", "1"}).out, {"cannot be told, as the axis lies beyond"});
   refused(find + Words{"--range", "1", "-o", f / "end.xml"},
           {"end.xml' was not written", "end of the range", "1 pixels on each side", "larger --range"});
   refused(find + Words{"--range", "-1"}, {"--range"});
@@ -306,7 +292,7 @@ TEST_F(GeometryCommand, FindAxisWarnsThatMethodsDifferByMoreThanAPixelOnly) {
         f / "true.xml", "-o", f / "p.mha"});
   const Words find{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--range", "1"};
   const Ran ran = done(find);
-  contains(ran.err, {"by sharpness, the best axis is at the end"});
+  expect_contains(ran.err, {"by sharpness, the best axis is at the end"});
   EXPECT_EQ(ran.err.find("differ"), std::string::npos) << ran.err;
 }
 
@@ -315,14 +301,13 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
     return Words{"geometry", "find-axis", "-i", f / stack, "-g", f / geometry, "-o", f / "x.xml"};
   };
   const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections"};
-  Grid stack;
-  stack.size = {1, 1, 24};
+  Grid stack{.size = {1, 1, 24}};
   write_image(Volume(stack, 1), f / "dot.mha");
   refused(find("dot.mha", "g.xml"), {"dot.mha': the detector has 1 column;", "give projections that are wider"});
   stack.size = {20, 3, 1};
   stack.origin = {-9.5, -1, 0};
   write_image(Volume(stack, 1), f / "one.mha");
-  contains(done(circular + Words{"1", "-o", f / "one.xml"}).out, {"one.xml: 1 view, divergent beam"});
+  expect_contains(done(circular + Words{"1", "-o", f / "one.xml"}).out, {"one.xml: 1 view, divergent beam"});
   refused(find("one.mha", "one.xml"), {"one.mha' has one view;", "half a turn"});
   // what the options leave is not the file's fault
   stack.size = {20, 8, 24};
@@ -349,9 +334,7 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
 
 TEST_F(GeometryCommand, FindAxisForecastsTheSearchToo) {
   done({"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "60", "-o", f / "g.xml"});
-  Grid stack;
-  stack.size = {300, 20, 60};
-  stack.origin = {-149.5, -9.5, 0};
+  Grid stack{.size = {300, 20, 60}, .origin = {-149.5, -9.5, 0}};
   write_image(Volume(stack, 1), f / "p.mha");
   refused(
       {"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "g.xml", "--method", "correlation", "--host-memory", "1K"},
@@ -359,11 +342,12 @@ TEST_F(GeometryCommand, FindAxisForecastsTheSearchToo) {
 }
 
 TEST_F(GeometryCommand, HelpSaysWhatIsTaken) {
-  contains(run({"geometry", "circular", "--help"}).out, {"--sid D REQUIRED", "--sdd D REQUIRED"});  // no defaults
-  contains(run({"project", "--help"}).out, {"cylindrical"});
-  contains(run({"fdk", "--help"}).out, {"neighbours"});
+  expect_contains(run({"geometry", "circular", "--help"}).out,
+                  {"--sid D REQUIRED", "--sdd D REQUIRED"});  // no defaults
+  expect_contains(run({"project", "--help"}).out, {"cylindrical"});
+  expect_contains(run({"fdk", "--help"}).out, {"neighbours"});
   const std::string plan = run({"plan", "--help"}).out;
-  contains(plan, {"spdu", "tvgd"});
+  expect_contains(plan, {"spdu", "tvgd"});
   EXPECT_EQ(plan.find("pdu4d"), std::string::npos) << plan;
 }
 
@@ -410,9 +394,9 @@ TEST_F(FindAxisOfCounts, IsThatOfTheirLineIntegrals) {
   EXPECT_EQ(found, expected);
   EXPECT_NEAR(found.at("column").get<double>(), 57, 0.1);
   EXPECT_NE(at_once.out.find(steps.out), std::string::npos) << at_once.out << "does not end like\n" << steps.out;
-  contains(at_once.out, {"6 detector pixels are bad"});
+  expect_contains(at_once.out, {"6 detector pixels are bad"});
   EXPECT_EQ(at_once.err.find("warning"), std::string::npos) << at_once.err;
-  contains(run(find("c.mha")).err, {"holds whole numbers (uint16)", "if they are counts, give --counts"});
+  expect_contains(run(find("c.mha")).err, {"holds whole numbers (uint16)", "if they are counts, give --counts"});
   refused(find("c.mha") + fields, {"--counts"});
   refused(find("c.mha", {"--counts"}), {"--flat", "--air"});
 }

@@ -50,8 +50,7 @@ class HtmlTest : public testing::Test {
   }
   // Output of a command.
   Words shown(const Words& words) {
-    const Ran ran = run(words + Words{"--html", page});
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(words + Words{"--html", page});
     EXPECT_THAT(ran.out, HasSubstr(page + ": "));
     return names_in(page);
   }
@@ -72,8 +71,7 @@ TEST_F(HtmlTest, CommandsWithoutADevice) {
               ElementsAre("projections"));
   EXPECT_EQ(about(page)["volumes"][0]["projections"], true);
   EXPECT_THAT(shown({"noise", "-i", scan, "--photons", "1e4", "-o", out}), ElementsAre("without noise", "with noise"));
-  Grid detector;
-  detector.size = {24, 20, 40};
+  Grid detector{.size = {24, 20, 40}};
   write_image(Volume(detector, 1000), folder / "counts.mha");
   EXPECT_THAT(shown({"counts", "-i", folder / "counts.mha", "--air", "0,0,2,20", "-o", out}),
               ElementsAre("line integrals", "counts"));
@@ -146,8 +144,7 @@ TEST_F(HtmlTest, ACheckpointIsGoodForAnyPage) {
 TEST_F(HtmlTest, ViewWritesAPage) {
   const std::string evil = folder / "<script>x.mha";
   std::filesystem::copy(truth, evil);
-  const Ran ran = run({"view", truth, evil, "-o", page});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  done({"view", truth, evil, "-o", page});
   EXPECT_THAT(names_in(page), ElementsAre("truth.mha", "<script>x.mha"));
   EXPECT_THAT(content(page), Not(HasSubstr("<script>x")));
   EXPECT_EQ(run({"view", truth, truth, truth, truth, truth, "-o", page}).code, 2);
@@ -162,13 +159,11 @@ TEST_F(HtmlTest, ViewOpensTheBrowser) {
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   ::setenv("BROWSER", script.c_str(), 1);
   ::setenv("TMPDIR", folder.path().c_str(), 1);
-  const Ran ran = run({"view", truth});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"view", truth});
   EXPECT_THAT(ran.out, HasSubstr("truth.html is shown in the browser"));
   EXPECT_THAT(names_in(seen), ElementsAre("truth.mha"));
   ::setenv("BROWSER", (folder / "no-such-program").c_str(), 1);
-  const Ran without = run({"view", truth, "--quiet"});
-  EXPECT_EQ(without.code, 0) << without.err;
+  const Ran without = done({"view", truth, "--quiet"});
   EXPECT_THAT(without.out, HasSubstr("truth.html: no browser was found"));
   ::unsetenv("BROWSER");
   ::unsetenv("TMPDIR");

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tests/support/child_process.hpp"
+#include "tests/support/command_process.hpp"
 
 namespace halocline::limits_test {
 namespace {

@@ -34,9 +34,8 @@ TEST(PlanCommand, needsNoDevice) {
 }
 
 TEST(PlanCommand, tellsHowDevicesScale) {
-  const Ran ran = run({"plan", "--machine", machines + "h200x8.json", "--method", "fdk", "--size", "2048",
-                       "--device-count", "1,2,4,8", "--json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"plan", "--machine", machines + "h200x8.json", "--method", "fdk", "--size", "2048",
+                        "--device-count", "1,2,4,8", "--json"});
   const json list = json::parse(ran.out)["forecasts"];
   ASSERT_EQ(list.size(), 4u);
   for (std::size_t n = 1; n < 4; ++n)
@@ -85,8 +84,7 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
 
 TEST(PlanCommand, FindsTheMachinesThatComeWithTheCommandByName) {
   const Words job{"--method", "pdu", "--size", "64"};
-  const Ran named = run(Words{"plan", "--machine", "h200x8"} + job);
-  EXPECT_EQ(named.code, 0) << named.err;
+  const Ran named = done(Words{"plan", "--machine", "h200x8"} + job);
   EXPECT_EQ(named.out, run(Words{"plan", "--machine", machines + "h200x8.json"} + job).out);
   const Ran absent = run(Words{"plan", "--machine", "h100x8"} + job);
   EXPECT_EQ(absent.code, 2);
@@ -94,8 +92,7 @@ TEST(PlanCommand, FindsTheMachinesThatComeWithTheCommandByName) {
 }
 
 TEST(PlanCommand, takesNoMoreEqualDevicesThanPay) {
-  const Ran ran = run({"plan", "--machine", machines + "h200x8.json", "--method", "pdu", "--size", "64", "--json"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done({"plan", "--machine", machines + "h200x8.json", "--method", "pdu", "--size", "64", "--json"});
   const json plan = json::parse(ran.out)["forecasts"][0]["plan"];
   EXPECT_EQ(plan["slabs"].size(), 1u);
   ASSERT_EQ(plan["notes"].size(), 1u);

@@ -31,8 +31,7 @@ class ReconstructCommand : public testing::Test {
     return run(Words{"reconstruct", "-i", p, "-g", g, "-o", to} + grid + more);
   }
   double error_of(const std::string& path) const {
-    const Ran ran = run({"metrics", "-i", path, "--reference", truth, "--json"});
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done({"metrics", "-i", path, "--reference", truth, "--json"});
     return nlohmann::json::parse(ran.out).at("reference").at("mse");
   }
   Folder folder;
@@ -180,9 +179,8 @@ TEST_F(ReconstructCommand, WarnsOfViewsThatSeeNothing) {
   std::ofstream(moved) << text;
   for (const char* method : {"sirt", "sart", "osem", "spdhg"}) {
     const Words penalty = method == std::string("spdhg") ? Words{"--lambda", "0.01"} : Words{};
-    const Ran ran = run(Words{"reconstruct", "-i", p, "-g", moved, "-o", x, "--method", method, "--iterations", "2"} +
-                        grid + penalty);
-    ASSERT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(Words{"reconstruct", "-i", p, "-g", moved, "-o", x, "--method", method, "--iterations", "2"} +
+                         grid + penalty);
     EXPECT_THAT(ran.err,
                 HasSubstr("the volume is not seen in 1 of 16 views (the first: view 1), and these views do not "
                           "count"))
@@ -206,10 +204,9 @@ TEST_F(ReconstructCommand, AReferenceKeepsTheEdges) {
 TEST_F(ReconstructCommand, ChoosesTheStrengthByHalves) {
   const std::string noisy = folder / "noisy.mha", report = folder / "r.json";
   ASSERT_EQ(run({"noise", "-i", p, "-o", noisy, "--photons", "1e4"}).code, 0);
-  const Ran ran = run(
+  const Ran ran = done(
       Words{"reconstruct", "-i", noisy, "-g", g, "-o", x, "--photons", "1e4", "--iterations", "3", "--report", report} +
       grid);
-  ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("with it half of the views predict the others best"));
   const auto results = nlohmann::json::parse(content(report)).at("results");
   EXPECT_GE(results.at("strengths").size(), 3u);

@@ -102,8 +102,7 @@ class SliceScenes : public testing::TestWithParam<const char*> {};
 TEST_P(SliceScenes, HaveTheBitsOfFdk) {
   const auto scene = all_round(GetParam(), 31);
   const Volume projections = reference::random_volume(scene.projections, 3);
-  FdkParameters parameters;
-  parameters.window = Window::hann;
+  FdkParameters parameters{.window = Window::hann};
   const Volume volume = fdk(projections, scene.geometry, scene.grid, parameters, device()).output;
   const auto planes = three_planes(scene.grid);
   Slices slices(device().front(), projections, scene.geometry, scene.grid, parameters, pixels_of(planes));
@@ -113,8 +112,7 @@ TEST_P(SliceScenes, HaveTheBitsOfFdk) {
 TEST_P(SliceScenes, OfCountsAndTheirVarianceHaveTheBitsOfFdk) {
   const auto scene = all_round(GetParam(), 31);
   const auto [counts, calibration] = counts_of(scene.projections);
-  FdkParameters parameters;
-  parameters.counts = FdkParameters::Counts{&calibration};
+  FdkParameters parameters{.counts = FdkParameters::Counts{&calibration}};
   const auto planes = three_planes(scene.grid);
   for (const bool variance : {false, true}) {
     if (variance) parameters.variance = FdkParameters::Noise{2, 30};
@@ -361,8 +359,7 @@ TEST(Slices, RefuseWhatCannotBe) {
   slices.add(part_of(projections, 36, 40), tilted);
   EXPECT_EQ(slices.reconstruct(planes).size(), 3u);
 
-  FdkParameters counts;
-  counts.counts = FdkParameters::Counts{};
+  FdkParameters counts{.counts = FdkParameters::Counts{}};
   refuses([&] { Slices(device().front(), projections, scene.geometry, scene.grid, counts, pixels_of(planes)); },
           "no calibration");
   auto model = device_models(device()).front();
@@ -384,10 +381,7 @@ class SlicesCommand : public testing::Test {
         f / "geometry.xml"});
     project("geometry.xml", "projections.mha");
   }
-  static void ok(const std::vector<std::string>& words) {
-    const Ran ran = run(words);
-    ASSERT_EQ(ran.code, 0) << ran.err;
-  }
+  static void ok(const std::vector<std::string>& words) { done(words); }
   void project(const std::string& geometry, const std::string& projections) const {
     ok({"project", "--phantom", "shepp-logan", "--phantom-size", "28", "--mu", "0.02", "-g", f / geometry, "--detector",
         "32,24", "--pixel", "2,2", "-o", f / projections});
@@ -402,9 +396,8 @@ class SlicesCommand : public testing::Test {
 };
 
 TEST_F(SlicesCommand, WritesAStackASlice) {
-  const Ran ran = run(words({"--views", "36", "--step", "6", "-o", f / "a.mha" + "," + f / "c.mha" + "," + f / "s.mha",
-                             "--report", f / "report.json"}));
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(words({"--views", "36", "--step", "6", "-o", f / "a.mha" + "," + f / "c.mha" + "," + f / "s.mha",
+                              "--report", f / "report.json"}));
   const Volume axial = read_image(f / "a.mha"), sagittal = read_image(f / "s.mha");
   EXPECT_EQ(axial.grid.size, (std::array<std::size_t, 3>{16, 16, 3}));
   EXPECT_EQ(sagittal.grid.size, (std::array<std::size_t, 3>{16, 12, 3}));
@@ -465,8 +458,7 @@ TEST_F(SlicesCommand, TakesWhatFdkTakes) {
                                  "--electronic",
                                  "4"};
     all.insert(all.end(), more.begin(), more.end());
-    const Ran ran = run(all);
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done(all);
     return ran.out;
   };
   for (const std::vector<std::string>& part : {std::vector<std::string>{}, {"--crop", "1,1,64,48", "--bin", "2"}}) {
@@ -529,8 +521,7 @@ TEST_F(SlicesCommand, FillsDeadPixels) {
 }
 
 TEST_F(SlicesCommand, MakesAnObliqueOne) {
-  const Ran ran = run(words({"--views", "36", "--normal", "1,1,0", "-o", f / "o.mha"}));
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  done(words({"--views", "36", "--normal", "1,1,0", "-o", f / "o.mha"}));
   const Volume slice = read_image(f / "o.mha");
   EXPECT_EQ(slice.grid.spacing[0], 2);
   EXPECT_EQ(slice.grid.size[2], 1u);
@@ -561,8 +552,7 @@ TEST_F(SlicesCommand, RefusesByName) {
   refuses({"--views", "36", "--step", "37", "-o", three}, "--step");
   refuses({"--views", "30", "--step", "5", "-o", three}, "views 0 to 29");
   if (list_devices().size() > 1) refuses({"--views", "36", "--device", "all", "-o", three}, "--device");
-  const Ran dry = run(words({"--views", "36", "--dry-run", "-o", three}));
-  EXPECT_EQ(dry.code, 0) << dry.err;
+  const Ran dry = done(words({"--views", "36", "--dry-run", "-o", three}));
   EXPECT_THAT(dry.out, HasSubstr("resident"));
   EXPECT_FALSE(std::filesystem::exists(one));
 }

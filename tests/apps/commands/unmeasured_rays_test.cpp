@@ -8,6 +8,7 @@
 
 #include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/rms.hpp"
 
 namespace halocline::unmeasured_rays_test {
 namespace {
@@ -23,9 +24,9 @@ class UnmeasuredRays : public testing::Test {
   /// are not finite; weights.mha has 0 there, and other.mha any number.
   void SetUp() override {
     if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-    ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "72", "-o", f / "g.xml"});
-    ok({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "34", "--detector", "64,12", "--pixel", "1,1", "-g",
-        f / "g.xml", "-o", f / "clean.mha"});
+    done({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "72", "-o", f / "g.xml"});
+    done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "34", "--detector", "64,12", "--pixel", "1,1",
+          "-g", f / "g.xml", "-o", f / "clean.mha"});
     Volume lines = read_image(f / "clean.mha"), weights(lines.grid, 1), other = lines;
     std::mt19937 random(3);
     const auto lose = [&](std::size_t n, float value) {
@@ -42,21 +43,13 @@ class UnmeasuredRays : public testing::Test {
     write_image(weights, f / "weights.mha");
     write_image(other, f / "other.mha");
   }
-  static Ran ok(const Words& words) {
-    const Ran ran = run(words);
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    return ran;
-  }
   Words made(const std::string& verb, const std::string& input, const std::string& output, const Words& more) const {
     return Words{verb,      "-i",        f / input, "-g", f / "g.xml", "--size",
                  "40,40,8", "--spacing", "1,1,1",   "-o", f / output} +
            more;
   }
   double rms(const std::string& a, const std::string& b) const {
-    const Volume one = read_image(f / a), another = read_image(f / b);
-    double sum = 0;
-    for (std::size_t n = 0; n < one.voxels.size(); ++n) sum += std::pow(one.voxels[n] - another.voxels[n], 2);
-    return std::sqrt(sum / static_cast<double>(one.voxels.size()));
+    return halocline::rms(read_image(f / a), read_image(f / b));
   }
   bool same(const std::string& a, const std::string& b) const {
     return read_image(f / a).voxels == read_image(f / b).voxels;
@@ -65,34 +58,34 @@ class UnmeasuredRays : public testing::Test {
 };
 
 TEST_F(UnmeasuredRays, AreInterpolatedByFdk) {
-  ok(made("fdk", "clean.mha", "clean_v.mha", {}));
+  done(made("fdk", "clean.mha", "clean_v.mha", {}));
   const Ran refused = run(made("fdk", "nan.mha", "v.mha", {}));
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("to take them for not measured"));
-  const Ran ran = ok(made("fdk", "nan.mha", "v.mha", {"--allow-nonfinite"}));
+  const Ran ran = done(made("fdk", "nan.mha", "v.mha", {"--allow-nonfinite"}));
   EXPECT_THAT(ran.err, HasSubstr("values are NaN or infinite: taken for not measured, and interpolated"));
   Volume zeros = read_image(f / "other.mha");
   const Volume weights = read_image(f / "weights.mha");
   for (std::size_t n = 0; n < zeros.voxels.size(); ++n) zeros.voxels[n] *= weights.voxels[n];
   write_image(zeros, f / "zeros.mha");
-  ok(made("fdk", "zeros.mha", "zeros_v.mha", {}));
+  done(made("fdk", "zeros.mha", "zeros_v.mha", {}));
   const double filled = rms("v.mha", "clean_v.mha"), zeroed = rms("zeros_v.mha", "clean_v.mha");
   std::printf("interpolated: off by %.3g 1/mm, as zeros by %.3g\n", filled, zeroed);
   EXPECT_LT(filled, 0.08 * zeroed);
   // whatever the slabs, and where only some rows are read
-  ok(made("fdk", "nan.mha", "slabs.mha", {"--allow-nonfinite", "--device-memory", "3M"}));
+  done(made("fdk", "nan.mha", "slabs.mha", {"--allow-nonfinite", "--device-memory", "3M"}));
   EXPECT_TRUE(same("slabs.mha", "v.mha"));
 }
 
 TEST_F(UnmeasuredRays, HaveNoWeightInReconstruct) {
   const Words cgls{"--method", "cgls", "--iterations", "5"};
-  const Ran ran = ok(made("reconstruct", "nan.mha", "v.mha", cgls + Words{"--allow-nonfinite"}));
+  const Ran ran = done(made("reconstruct", "nan.mha", "v.mha", cgls + Words{"--allow-nonfinite"}));
   EXPECT_THAT(ran.out, HasSubstr("left out (weight 0)"));
-  ok(made("reconstruct", "other.mha", "weighted.mha", cgls + Words{"--weights", f / "weights.mha"}));
+  done(made("reconstruct", "other.mha", "weighted.mha", cgls + Words{"--weights", f / "weights.mha"}));
   EXPECT_TRUE(same("v.mha", "weighted.mha"));
   // methods without weights
   EXPECT_THAT(
-      ok(made("reconstruct", "nan.mha", "s.mha", {"--method", "sirt", "--iterations", "2", "--allow-nonfinite"})).out,
+      done(made("reconstruct", "nan.mha", "s.mha", {"--method", "sirt", "--iterations", "2", "--allow-nonfinite"})).out,
       AllOf(HasSubstr("interpolated, for sirt takes no weights"), HasSubstr("cgls and spdhg")));
 }
 
@@ -113,9 +106,9 @@ TEST_F(UnmeasuredRays, CountInBinsByTheShareThatWasMeasured) {
   write_image(bins, f / "bins.mha");
   write_image(shares, f / "shares.mha");
   const Words cgls{"--method", "cgls", "--iterations", "5"};
-  ok(made("reconstruct", "nan.mha", "v.mha", cgls + Words{"--allow-nonfinite", "--bin", "2"}));
-  ok(made("reconstruct", "bins.mha", "weighted.mha", cgls + Words{"--weights", f / "shares.mha"}));
-  ok(made("reconstruct", "bins.mha", "unweighted.mha", cgls));
+  done(made("reconstruct", "nan.mha", "v.mha", cgls + Words{"--allow-nonfinite", "--bin", "2"}));
+  done(made("reconstruct", "bins.mha", "weighted.mha", cgls + Words{"--weights", f / "shares.mha"}));
+  done(made("reconstruct", "bins.mha", "unweighted.mha", cgls));
   const double off = rms("v.mha", "weighted.mha"), without = rms("v.mha", "unweighted.mha");
   std::printf("bins: off by %.3g 1/mm, with equal weights by %.3g\n", off, without);
   EXPECT_LT(off, 5e-6);
@@ -132,18 +125,18 @@ TEST_F(UnmeasuredRays, OfCountsHaveNoWeightEither) {
   write_image(counts, f / "counts.mha");
   write_image(flat, f / "flat.mha");
   const Words cgls{"--method", "cgls", "--iterations", "5"};
-  const Ran ran = ok(
+  const Ran ran = done(
       made("reconstruct", "counts.mha", "v.mha", cgls + Words{"--counts", "--flat", f / "flat.mha", "--no-weights"}));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("4 detector pixels are bad and interpolated (up to 1 x 3)"),
                              HasSubstr("left out (weight 0)")));
-  ok(made("reconstruct", "other.mha", "weighted.mha", cgls + Words{"--weights", f / "weights.mha"}));
+  done(made("reconstruct", "other.mha", "weighted.mha", cgls + Words{"--weights", f / "weights.mha"}));
   EXPECT_LT(rms("v.mha", "weighted.mha"), 1e-6);
   // counts that are not finite were not measured either
   for (std::size_t n = 0; n < counts.voxels.size(); ++n)
     if (weights.voxels[n] == 0) counts.voxels[n] = nan;
   write_image(counts, f / "counts.mha");
-  ok(made("reconstruct", "counts.mha", "w.mha",
-          cgls + Words{"--counts", "--flat", f / "flat.mha", "--no-weights", "--allow-nonfinite"}));
+  done(made("reconstruct", "counts.mha", "w.mha",
+            cgls + Words{"--counts", "--flat", f / "flat.mha", "--no-weights", "--allow-nonfinite"}));
   EXPECT_LT(rms("w.mha", "weighted.mha"), 1e-6);
 }
 
@@ -164,8 +157,8 @@ TEST_F(UnmeasuredRays, AtTheEdgeThatTheObjectReachesAreWarnedOf) {
     write_image(counts, f / "counts.mha");
     const auto warned = lost == 16 ? testing::Matcher<const std::string&>(HasSubstr("16 columns at the edges"))
                                    : testing::Not(HasSubstr("columns at the edges"));
-    EXPECT_THAT(ok(made("fdk", "lines.mha", "v.mha", {"--allow-nonfinite"})).err, warned);
-    EXPECT_THAT(ok(made("fdk", "counts.mha", "v.mha", {"--counts", "--flat", f / "flat.mha"})).err, warned);
+    EXPECT_THAT(done(made("fdk", "lines.mha", "v.mha", {"--allow-nonfinite"})).err, warned);
+    EXPECT_THAT(done(made("fdk", "counts.mha", "v.mha", {"--counts", "--flat", f / "flat.mha"})).err, warned);
   }
 }
 
@@ -189,9 +182,9 @@ TEST_F(UnmeasuredRays, OfARoundBodyAreNoRings) {
     lines.voxels[n] = static_cast<float>(0.02 * chord(17) + 0.03 * chord(6));
   }
   write_image(lines, f / "round.mha");
-  ok(made("fdk", "round.mha", "as_it_is.mha", {}));
+  done(made("fdk", "round.mha", "as_it_is.mha", {}));
   for (const char* width : {"1", "2", "5"}) {
-    const Ran ran = ok(made("fdk", "round.mha", "reduced.mha", {"--reduce-rings", width}));
+    const Ran ran = done(made("fdk", "round.mha", "reduced.mha", {"--reduce-rings", width}));
     EXPECT_LT(rms("reduced.mha", "as_it_is.mha"), 1e-5) << width;
     EXPECT_THAT(ran.out, HasSubstr("no rings found")) << width;
   }

@@ -21,8 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 Volume numbered(std::array<std::size_t, 3> size) {
-  Grid grid;
-  grid.size = size;
+  Grid grid{.size = size};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n);
   return volume;
@@ -30,8 +29,7 @@ Volume numbered(std::array<std::size_t, 3> size) {
 
 TEST(Preview, AxesAreThoseOfTheFile) {
   const Volume volume = numbered({3, 4, 5});  // 0 .. 59
-  PreviewOptions options;
-  options.window = {0, 255};
+  PreviewOptions options{.window = {{0, 255}}};
   GreyImage image = render_preview(volume, options);  // z = 2
   EXPECT_EQ(image.width, 3U);
   EXPECT_EQ(image.height, 4U);
@@ -59,8 +57,7 @@ TEST(Preview, AxesAreThoseOfTheFile) {
 TEST(Preview, Windows) {
   Volume volume = numbered({4, 1, 1});
   volume.voxels = {-10, 0, 1, 10};
-  PreviewOptions options;
-  options.window = {0, 2};
+  PreviewOptions options{.window = {{0, 2}}};
   EXPECT_EQ(render_preview(volume, options).pixels, (std::vector<std::uint8_t>{0, 0, 128, 255}));
 
   // two hot and two cold voxels of 1000 do not darken the rest
@@ -91,9 +88,7 @@ TEST(Preview, MontageHasOnePhysicalScale) {
   for (std::size_t k = 0; k < 4; ++k)
     for (std::size_t j = 0; j < 10; ++j)
       for (std::size_t i = 0; i < 20; ++i) volume.at(i, j, k) = static_cast<float>(k);
-  PreviewOptions options;
-  options.montage = true;
-  options.window = {0, 3};
+  PreviewOptions options{.window = {{0, 3}}, .montage = true};
   const GreyImage image = render_preview(volume, options);
   EXPECT_EQ(image.width, 20 + 2 + 20 + 2 + 20U);
   EXPECT_EQ(image.height, 24U);
@@ -145,8 +140,7 @@ TEST(Preview, WrongOptions) {
     }
     return "";
   };
-  PreviewOptions options;
-  options.slice = 5;
+  PreviewOptions options{.slice = 5};
   EXPECT_THAT(error(options), AllOf(HasSubstr("slice 5"), HasSubstr("0 to 4")));
   options.axis = 'x';
   options.slice = 3;

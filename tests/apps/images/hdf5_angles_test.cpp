@@ -23,6 +23,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/images/itk_image.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::hdf5_angles_test {
 namespace {
@@ -53,13 +54,9 @@ class Hdf5Angles : public testing::Test {
     Hdf5Writer file;
     make(file);
     file.write(path_);
-    try {
-      read_hdf5_angles(path_);
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(path_));
-      return error.what();
-    }
-    return "not refused";
+    const std::string error = refusal_of([&] { read_hdf5_angles(path_); });
+    EXPECT_THAT(error, HasSubstr(path_));
+    return error;
   }
 
   Folder folder_;

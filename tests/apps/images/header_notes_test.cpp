@@ -295,14 +295,12 @@ TEST(HeaderNotes, NrrdKeepsKeysOfItsWriters) {
 TEST(HeaderNotes, RescaledValuesInNifti) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   const Folder f;
-  Grid grid;
-  grid.size = {5, 4, 3};
+  Grid grid{.size = {5, 4, 3}};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = 0.01f * static_cast<float>(n % 7);
   write_image(volume, f / "v.mha");
-  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "gaussian", "-o", f / "d.nii", "--output-type",
-                       "uint16", "--rescale"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  done({"denoise", "-i", f / "v.mha", "--method", "gaussian", "-o", f / "d.nii", "--output-type", "uint16",
+        "--rescale"});
   ASSERT_EQ(run({"denoise", "-i", f / "v.mha", "--method", "gaussian", "-o", f / "d.mha"}).code, 0);
   const Volume found = read_image(f / "d.nii"), expected = read_image(f / "d.mha");
   EXPECT_EQ(read_image_info(f / "d.nii").component, "uint16");

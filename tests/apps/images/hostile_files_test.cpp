@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "apps/images/image_file.hpp"
-#include "tests/support/child_process.hpp"
+#include "tests/support/command_process.hpp"
 
 namespace halocline::hostile_files_test {
 namespace {
@@ -50,8 +50,7 @@ class HostileFiles : public testing::Test {
     return text;
   }
   Volume cube() const {
-    Grid grid;
-    grid.size = {4, 4, 4};
+    Grid grid{.size = {4, 4, 4}};
     return Volume(grid, 1.0f);
   }
 

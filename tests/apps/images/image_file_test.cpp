@@ -98,10 +98,7 @@ std::array<double, 9> oblique() {
 }
 
 Volume sample(std::array<std::size_t, 3> size, bool rotated = true) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = {0.4512, 1.0 / 3.0, 2.5};
-  grid.origin = {-101.4616, 7.0 / 9.0, 1e-3};
+  Grid grid{.size = size, .spacing = {0.4512, 1.0 / 3.0, 2.5}, .origin = {-101.4616, 7.0 / 9.0, 1e-3}};
   if (rotated) grid.direction = oblique();
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
@@ -652,9 +649,7 @@ TEST_F(ImageFile, RealCountsBecomeLineIntegrals) {
   if (!fs::exists(folder)) GTEST_SKIP() << "parallel_tooth is absent; set HALOCLINE_TEST_DATA";
   Volume counts = read_image(folder + "tooth_counts.mha");
   const Volume flats = read_image(folder + "tooth_flats.mha"), darks = read_image(folder + "tooth_darks.mha");
-  CountsFields fields;
-  fields.flats.stack = &flats;
-  fields.darks.stack = &darks;
+  CountsFields fields{.flats = {.stack = &flats}, .darks = {.stack = &darks}};
   const CountsCalibration calibration = calibrate_counts(MemorySource(counts), fields, {});
   counts_to_line_integrals(counts, calibration);
   EXPECT_EQ(calibration.report.pixels, 181U * 2 * 640);
@@ -804,11 +799,9 @@ TEST_F(ImageFile, DicomSeries) {
   EXPECT_EQ(read_image(path("slice9")).grid.size, (std::array<std::size_t, 3>{3, 2, 1}));  // known by its content
 
   // as a command's input, of which no slice can be an output; a picture in TIFF beside the slices is no part of it
-  Grid picture;
-  picture.size = {5, 4, 1};
+  Grid picture{.size = {5, 4, 1}};
   write_image(Volume(picture, 1), path("picture.tif"));
-  const Ran shown = run({"metrics", "-i", folder_.string()});
-  EXPECT_EQ(shown.code, 0) << shown.err;
+  const Ran shown = done({"metrics", "-i", folder_.string()});
   EXPECT_THAT(shown.out, HasSubstr("-1024"));
   fs::rename(path("slice8"), path("slice8.mha"));
   const std::string slice = content(path("slice8.mha"));

@@ -61,10 +61,7 @@ TEST(ImageSeries, WhatIsNoSeries) {
 }
 
 Volume scan() {
-  Grid grid;
-  grid.size = {9, 7, 12};
-  grid.spacing = {6, 7, 1};
-  grid.origin = {-24, -21, 0};
+  Grid grid{.size = {9, 7, 12}, .spacing = {6, 7, 1}, .origin = {-24, -21, 0}};
   Volume stack(grid);
   for (std::size_t n = 0; n < stack.voxels.size(); ++n)
     stack.voxels[n] = 0.5f + 0.3f * std::sin(0.37f * static_cast<float>(n));
@@ -201,8 +198,7 @@ TEST(ImageSeries, TiffFilesOfAnotherMeaningAreNamed) {
 TEST(ImageSeries, TiffFilesOfOtherPixelsAreWarnedOf) {
   const auto warned = [](const TiffWriter::Tags& first, const TiffWriter::Tags& second) {
     const Folder f;
-    const Ran ran = run({"metrics", "-i", series_of_two(f, first, second)});
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Ran ran = done({"metrics", "-i", series_of_two(f, first, second)});
     return ran.err;
   };
   const auto pixels = [](std::uint64_t a_unit, std::uint64_t unit) {

@@ -6,6 +6,7 @@
 
 #include "apps/images/itk_nrrd_fields.hpp"
 #include "host/system/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::nrrd_fields_test {
 namespace {
@@ -14,12 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string refusal(const std::vector<NrrdField>& fields, const std::string& magic = "NRRD0004") {
-  try {
-    check_nrrd_fields("a.nrrd", magic, fields);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { check_nrrd_fields("a.nrrd", magic, fields); });
 }
 
 std::vector<NrrdField> with(const NrrdField& more) {

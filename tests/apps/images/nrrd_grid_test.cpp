@@ -11,6 +11,7 @@
 #include "apps/images/image_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/refusal.hpp"
 
 #ifdef HALOCLINE_WITH_ITK
 
@@ -53,13 +54,9 @@ class NrrdGrid : public testing::Test {
   }
   std::string refusal(const Fields& fields) {
     write(fields);
-    try {
-      read_image(path_);
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(path_));
-      return error.what();
-    }
-    return "not refused";
+    const std::string error = refusal_of([&] { read_image(path_); });
+    EXPECT_THAT(error, HasSubstr(path_));
+    return error;
   }
 
   Folder folder_;

@@ -79,8 +79,7 @@ TEST(SliceFiles, ProjectionsAndTypes) {
   EXPECT_THAT(series.files(), ElementsAre("p_0.tif", "p_1.tif", "p_2.tif", "p_3.tif", "p_4.tif"));
   EXPECT_EQ(read_image(series / "p_%d.tif").voxels, read_image(f / "p.mha").voxels);
   // in pieces, and of another type
-  Grid grid;
-  grid.size = {5, 4, 3};
+  Grid grid{.size = {5, 4, 3}};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n);
   const auto sink = create_image(series / "u%02d.tif", grid, {Component::uint8, {}});
@@ -133,8 +132,7 @@ TEST(SliceFiles, AllOrNothing) {
   const int status = in_child([&] {
     rlimit limit{40, 40};
     setrlimit(RLIMIT_NOFILE, &limit);
-    Grid grid;
-    grid.size = {2, 2, 100};
+    Grid grid{.size = {2, 2, 100}};
     write_image(Volume(grid, 1), f / "many_%d.tif");
     return 0;
   });

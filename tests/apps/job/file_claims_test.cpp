@@ -17,8 +17,7 @@ using testing::ThrowsMessage;
 class FileClaimsTest : public testing::Test {
  protected:
   void SetUp() override {
-    Grid grid;
-    grid.size = {2, 2, 2};
+    Grid grid{.size = {2, 2, 2}};
     write_image(Volume(grid), f / "v.mhd");
   }
   void refuses(const std::string& option, const std::string& path, const std::string& text) {

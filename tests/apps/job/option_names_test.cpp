@@ -234,8 +234,7 @@ TEST_F(SaidTwice, DenoiseParameters) {
          "error: --huber-delta belongs to --tv huber; leave it out");
   expect(
       [] {
-        DenoiseParameters parameters;
-        parameters.method = "nlm";
+        DenoiseParameters parameters{.method = "nlm"};
         check_use_of_weights(parameters, false);
       },
       {"weights"}, "`weights` belongs to the methods", denoise_file({"--weights", f / "v.mha"}, "nlm"),
@@ -253,8 +252,7 @@ TEST_F(SaidTwice, DeviceSelections) {
 TEST_F(SaidTwice, WarningsOfTheLogAndTheReport) {
   if (!has_device()) GTEST_SKIP() << "no device";
   EXPECT_THAT(repeated_devices("0,0"), ElementsAre("`device` names '0' twice; it is used once"));
-  const Ran ran = run(denoise_file({"--alpha", "1e17", "--device", "0,0", "--report", f / "r.json"}));
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ran = done(denoise_file({"--alpha", "1e17", "--device", "0,0", "--report", f / "r.json"}));
   EXPECT_THAT(ran.err, HasSubstr("halocline: warning: --device names '0' twice; it is used once\n"));
   const std::string advice = "an --alpha below 1e+17 smooths more";
   EXPECT_THAT(ran.err, HasSubstr(advice));
@@ -264,8 +262,7 @@ TEST_F(SaidTwice, WarningsOfTheLogAndTheReport) {
 
 TEST_F(SaidTwice, PlansThatDoNotFit) {
   if (!has_device()) GTEST_SKIP() << "no device";
-  DenoiseParameters parameters;
-  parameters.alpha = 1;
+  DenoiseParameters parameters{.alpha = 1};
   expect(
       [&] {
         denoise(Volume(default_grid({12, 12, 12}, {4, 4, 4}), 0.02f), nullptr, parameters,

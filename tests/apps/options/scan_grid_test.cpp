@@ -25,11 +25,7 @@ using Sizes = std::array<std::size_t, 3>;
 using Lengths = std::array<double, 3>;
 
 Geometry circle(double sid, double sdd, double offset_x = 0, double offset_y = 0) {
-  CircularOptions options;
-  options.sid = sid;
-  options.sdd = sdd;
-  options.projections = 12;
-  Geometry geometry = circular_geometry(options);
+  Geometry geometry = circular_geometry({.sid = sid, .sdd = sdd, .projections = 12});
   for (View& view : geometry.views) {
     view.projection_offset_x = offset_x;
     view.projection_offset_y = offset_y;
@@ -38,9 +34,7 @@ Geometry circle(double sid, double sdd, double offset_x = 0, double offset_y = 0
 }
 
 Grid stack(std::size_t columns, std::size_t rows, double du, double dv) {
-  DetectorPixels pixels;
-  pixels.size = {columns, rows};
-  pixels.spacing = {du, dv};
+  DetectorPixels pixels{.size = {{columns, rows}}, .spacing = {{du, dv}}};
   return pixels.grid(12);
 }
 
@@ -108,9 +102,7 @@ TEST(ScanFiles, VoxelsOfAnXtekct) {
 TEST(ScanFiles, PixelsAreNotedInXml) {
   const Folder f;
   const Geometry geometry = circle(100, 200);
-  DetectorPixels pixels;
-  pixels.size = {25, 18};
-  pixels.spacing = {0.1, 0.2};
+  DetectorPixels pixels{.size = {{25, 18}}, .spacing = {{0.1, 0.2}}};
   const std::string plain = geometry_xml(geometry), noted = geometry_xml(geometry, pixels);
   EXPECT_THAT(plain, Not(HasSubstr("<?halocline")));
   EXPECT_THAT(noted,
@@ -142,9 +134,8 @@ class NikonScan : public testing::Test {
     if (!has_device()) GTEST_SKIP() << "no OpenCL device";
     write_text(f_ / "s.xtekct", xtekct);
     ASSERT_EQ(run({"geometry", "convert", "-i", f_ / "s.xtekct", "-o", f_ / "g.xml"}).code, 0);
-    const Ran ran = run({"project", "--phantom", "shepp-logan", "--phantom-size", "14", "-g", f_ / "g.xml",
-                         "--detector", "25,18", "--pixel", "2,2", "-o", f_ / "p_%02d.tif"});
-    ASSERT_EQ(ran.code, 0) << ran.err;
+    done({"project", "--phantom", "shepp-logan", "--phantom-size", "14", "-g", f_ / "g.xml", "--detector", "25,18",
+          "--pixel", "2,2", "-o", f_ / "p_%02d.tif"});
   }
   Ran fdk(const std::string& geometry, const std::string& output, const Words& more = {}) const {
     return run(Words{"fdk", "-i", f_ / "p_%02d.tif", "-g", f_ / geometry, "-o", f_ / output} + more);
@@ -172,9 +163,8 @@ TEST_F(NikonScan, NeedsNoPixelsAndNoGrid) {
 }
 
 TEST_F(NikonScan, KeepsItsPixelsThroughFindAxis) {
-  const Ran found = run({"geometry", "find-axis", "-i", f_ / "p_%02d.tif", "-g", f_ / "s.xtekct", "--method",
-                         "correlation", "-o", f_ / "found.xml"});
-  ASSERT_EQ(found.code, 0) << found.err;
+  const Ran found = done({"geometry", "find-axis", "-i", f_ / "p_%02d.tif", "-g", f_ / "s.xtekct", "--method",
+                          "correlation", "-o", f_ / "found.xml"});
   const DetectorPixels pixels = detector_in(f_ / "found.xml");
   EXPECT_EQ(pixels.spacing, (std::array<double, 2>{2, 2}));
   const Ran ran = fdk("found.xml", "v.mha");

@@ -20,9 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Grid grid_of(std::size_t x, std::size_t y, std::size_t z) {
-  Grid grid;
-  grid.size = {x, y, z};
-  return grid;
+  return {.size = {x, y, z}};
 }
 
 Volume counting(std::size_t x, std::size_t y, std::size_t z) {
@@ -227,8 +225,7 @@ TEST(ReportPage, TextsCannotBecomeHtml) {
 }
 
 TEST(ReportPage, IsOneFile) {
-  ReportPage page;
-  page.volumes = {page_volume("a", "", MemorySource(counting(2, 2, 2)))};
+  ReportPage page{.volumes = {page_volume("a", "", MemorySource(counting(2, 2, 2)))}};
   const std::string html = report_html(page);
   static const std::regex other(R"((src|href)\s*=|url\(|@import|https?:)");
   EXPECT_FALSE(std::regex_search(html, other));

@@ -33,8 +33,7 @@ struct Foreign {
 };
 
 Volume ramp() {
-  Grid grid;
-  grid.size = {7, 5, 9};
+  Grid grid{.size = {7, 5, 9}};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = 0.25f * static_cast<float>(n) - 3;
   return volume;
@@ -97,8 +96,7 @@ TEST_F(Adopted, TellsWhatItsVoxelsAre) {
   EXPECT_EQ(facts->range.least, -std::numeric_limits<float>::infinity());
   EXPECT_EQ(facts->range.greatest, volume.voxels.back());
   EXPECT_EQ(array.bus_bytes(), 0u);
-  Grid grid;
-  grid.size = {93, 91, 89};
+  Grid grid{.size = {93, 91, 89}};
   Volume large(grid);
   for (std::size_t n = 0; n < large.voxels.size(); ++n) large.voxels[n] = static_cast<float>(n * 7919 % 65536);
   large.voxels.back() = -1;

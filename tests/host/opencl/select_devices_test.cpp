@@ -6,6 +6,7 @@
 
 #include "host/opencl/device_info.hpp"
 #include "host/system/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::select_devices_test {
 namespace {
@@ -15,12 +16,7 @@ using ::testing::HasSubstr;
 
 DeviceInfo info(const std::string& name, const std::string& vendor, const std::string& platform,
                 const std::string& type) {
-  DeviceInfo result;
-  result.name = name;
-  result.vendor = vendor;
-  result.platform = platform;
-  result.type = type;
-  return result;
+  return {.name = name, .vendor = vendor, .platform = platform, .type = type};
 }
 
 const std::vector<DeviceInfo> devices{
@@ -32,12 +28,7 @@ const std::vector<DeviceInfo> devices{
 };
 
 std::string error_of(const std::vector<DeviceInfo>& from, const std::string& selection) {
-  try {
-    select_devices(from, selection);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return refusal_of([&] { select_devices(from, selection); });
 }
 
 TEST(SelectDevices, takesTheFirstGpuByDefault) {

@@ -21,6 +21,7 @@
 #include "host/system/error.hpp"
 #include "host/system/process_memory.hpp"
 #include "host/volume/volume.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::scratch_folder_test {
 namespace {
@@ -50,19 +51,9 @@ class ScratchFolderTest : public testing::Test {
 };
 using ScratchFolderErrors = ScratchFolderTest;
 
-std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 // 93 * 127 * 101 floats: no multiple of a page.
 Volume counted() {
-  Grid grid;
-  grid.size = {93, 127, 101};
+  Grid grid{.size = {93, 127, 101}};
   Volume volume = Volume::uninitialised(grid);
   std::iota(volume.voxels.begin(), volume.voxels.end(), 0.0f);
   return volume;
@@ -137,11 +128,11 @@ TEST_F(ScratchFolderTest, pagesOfItsFilesDoNotCountAsMemory) {
 TEST_F(ScratchFolderErrors, nameTheFolder) {
   const std::string file = folder / "file";
   std::ofstream(file) << "x";
-  EXPECT_THAT(error_of([&] { const ScratchFolder scratch(folder / "none"); }),
+  EXPECT_THAT(refusal_of([&] { const ScratchFolder scratch(folder / "none"); }),
               AllOf(HasSubstr("`scratch` '" + (folder / "none").string() + "' does not exist"), HasSubstr("mkdir -p")));
-  EXPECT_THAT(error_of([&] { const ScratchFolder scratch(file); }),
+  EXPECT_THAT(refusal_of([&] { const ScratchFolder scratch(file); }),
               HasSubstr("`scratch` '" + file + "' is not a folder"));
-  EXPECT_THAT(error_of([] { const ScratchFolder scratch("/proc/self"); }),  // a folder where even root makes no files
+  EXPECT_THAT(refusal_of([] { const ScratchFolder scratch("/proc/self"); }),  // a folder where even root makes no files
               AllOf(HasSubstr("`scratch` '/proc/self' cannot be written"), HasSubstr("may write to")));
   EXPECT_EQ(mapped(), 0u);
 }
@@ -151,10 +142,10 @@ TEST_F(ScratchFolderErrors, sayHowMuchIsNeededAndFree) {
   ASSERT_EQ(::statvfs(folder.c_str(), &disk), 0);
   ScratchFolder scratch(folder);
   const std::size_t wanted = disk.f_blocks * disk.f_frsize + mebi;  // more than the disk has
-  EXPECT_THAT(error_of([&] { scratch.reserve(wanted); }),
+  EXPECT_THAT(refusal_of([&] { scratch.reserve(wanted); }),
               AllOf(HasSubstr(folder.string()), HasSubstr(std::to_string(wanted) + " bytes"), HasSubstr("are needed"),
                     HasSubstr("free; free some space, or give a folder on another disk")));
-  EXPECT_THAT(error_of([&] { const UninitialisedVector<char> array(wanted); }), HasSubstr("are needed"));
+  EXPECT_THAT(refusal_of([&] { const UninitialisedVector<char> array(wanted); }), HasSubstr("are needed"));
   EXPECT_EQ(scratch.peak(), 0u);
   EXPECT_TRUE(empty());
   scratch.reserve(mebi);  // it is good for others
@@ -168,8 +159,8 @@ TEST_F(ScratchFolderErrors, nameALimitOfFiles) {
   const rlimit limit{6 * mebi, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   ScratchFolder scratch(folder);
-  const auto reserving = error_of([&] { scratch.reserve(16 * mebi); });
-  const auto allocating = error_of([] { const UninitialisedVector<char> array(16 * mebi); });
+  const auto reserving = refusal_of([&] { scratch.reserve(16 * mebi); });
+  const auto allocating = refusal_of([] { const UninitialisedVector<char> array(16 * mebi); });
   const UninitialisedVector<char> fits(5 * mebi, 7);
   const std::size_t files = mapped();
   ::setrlimit(RLIMIT_FSIZE, &before);
@@ -190,7 +181,7 @@ TEST_F(ScratchFolderErrors, areWhatAFullDiskGives) {
   const Mounted disk{folder};
   ScratchFolder scratch(folder);
   EXPECT_TRUE(scratch.in_memory());
-  EXPECT_THAT(error_of([&] { scratch.reserve(32 * mebi); }),
+  EXPECT_THAT(refusal_of([&] { scratch.reserve(32 * mebi); }),
               AllOf(HasSubstr("33554432 bytes"), HasSubstr("are needed"), HasSubstr("25165824 bytes")));
   scratch.reserve(20 * mebi);
   std::ofstream other(folder / "other", std::ios::binary);
@@ -199,7 +190,7 @@ TEST_F(ScratchFolderErrors, areWhatAFullDiskGives) {
   fs::remove(folder / "other");
   other.close();
   const UninitialisedVector<char> first(12 * mebi, 3), second(8 * mebi, 4);
-  EXPECT_THAT(error_of([] { const UninitialisedVector<char> array(8 * mebi); }), HasSubstr("8388608 bytes"));
+  EXPECT_THAT(refusal_of([] { const UninitialisedVector<char> array(8 * mebi); }), HasSubstr("8388608 bytes"));
   EXPECT_EQ(first.back() + second.back(), 7);
   EXPECT_TRUE(empty());
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "host/system/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::text_encoding_test {
 namespace {
@@ -44,12 +45,7 @@ TEST(TextEncoding, LeavesSingleBytesAndShortTexts) {
 
 TEST(TextEncoding, RefusesWhatIsDamaged) {
   const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      decoded_text(text, "the file 'x'");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "not refused";
+    return refusal_of([&] { decoded_text(text, "the file 'x'"); });
   };
   EXPECT_THAT(refusal(utf16(u"\ufeffabc", false) + "d"),
               testing::AllOf(HasSubstr("the file 'x'"), HasSubstr("ends within")));

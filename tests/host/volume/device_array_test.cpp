@@ -20,9 +20,7 @@ namespace {
 using testing::HasSubstr;
 
 Grid cube(std::size_t edge) {
-  Grid grid;
-  grid.size = {edge, edge, edge};
-  return grid;
+  return {.size = {edge, edge, edge}};
 }
 
 Volume sample(std::size_t edge) {
@@ -181,9 +179,7 @@ TEST_P(Arrays, AreSummedUpWhereTheyLie) {
 
 TEST(DistributedArray, MakesRoomForWorkThatNeedsIt) {
   if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  DeviceSelection selection;
-  selection.device_memory = 100000;
-  Device device = open_devices(selection).front();
+  Device device = open_devices({.device_memory = 100000}).front();
   const Volume volume = sample(20);  // 32000 bytes
   DistributedArray array("test", volume.grid, {{device, 0, 20}});
   copy_voxels(MemorySource(volume), array);
@@ -208,9 +204,7 @@ TEST(DistributedArray, MakesRoomForWorkThatNeedsIt) {
 
 TEST(DistributedArray, RefusesWhatIsNoPartitionOrDoesNotFit) {
   if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
-  DeviceSelection selection;
-  selection.device_memory = 1 << 16;
-  const auto opened = open_devices(selection);
+  const auto opened = open_devices({.device_memory = 1 << 16});
   EXPECT_THROW(DistributedArray("test", cube(7), {{opened.front(), 0, 6}}), std::logic_error);
   EXPECT_THROW(DistributedArray("test", cube(93), shares({opened.front()}, 93)), BudgetError);
   EXPECT_EQ(opened.front().ledger().available(), opened.front().ledger().budget());

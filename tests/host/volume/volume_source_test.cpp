@@ -16,6 +16,7 @@
 #include "host/system/thread_pool.hpp"
 #include "host/volume/finite_source.hpp"
 #include "host/volume/typed_volume.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::volume_source_test {
 namespace {
@@ -23,9 +24,7 @@ namespace {
 using testing::HasSubstr;
 
 Grid grid_of(std::size_t x, std::size_t y, std::size_t z) {
-  Grid grid;
-  grid.size = {x, y, z};
-  return grid;
+  return {.size = {x, y, z}};
 }
 
 // Larger than a few pieces, and no multiple of one.
@@ -208,12 +207,8 @@ TEST(FiniteSource, SaysWhereOrSetsToZero) {
   float three[3];
   refused.read(0, 3, three);  // nothing wrong with these
   for (int again = 0; again < 2; ++again) {
-    try {
-      read_volume(refused);
-      FAIL();
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("'in.mha': 3 values are NaN or infinite, the first at index (17,50,20)"));
-    }
+    EXPECT_THAT(refusal_of([&] { read_volume(refused); }),
+                HasSubstr("'in.mha': 3 values are NaN or infinite, the first at index (17,50,20)"));
   }
   const auto allowed = open(true);
   read_volume(allowed);

@@ -10,6 +10,7 @@
 
 #include "host/system/error.hpp"
 #include "host/volume/cutout.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::volume_test {
 namespace {
@@ -26,16 +27,6 @@ Grid oblique_grid() {
   grid.origin = {-11, 4, 130};
   grid.direction = {c, -s * d, s * t, s, c * d, -c * t, 0, t, d};
   return grid;
-}
-
-template <class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Grid, putsIndicesIntoTheWorldByItsColumns) {
@@ -80,7 +71,7 @@ TEST(CheckGrid, namesWhatIsWrong) {
   const auto error = [](auto&& change) {
     Grid grid = oblique_grid();
     change(grid);
-    return error_of([&] { check_grid(grid, "scan.mha"); });
+    return refusal_of([&] { check_grid(grid, "scan.mha"); });
   };
   EXPECT_THAT(error([](Grid& g) { g.size[1] = 0; }), HasSubstr("scan.mha: size 5,0,93"));
   EXPECT_THAT(error([](Grid& g) { g.spacing[2] = 0; }), HasSubstr("scan.mha: spacing 0.5,2,0"));
@@ -108,7 +99,7 @@ TEST(RequireSameGrid, namesBothImagesAndTheProperty) {
   const auto error = [&](auto&& change) {
     Grid b = a;
     change(b);
-    return error_of([&] { require_same_grid(a, "noisy.mha", b, "weights.mha"); });
+    return refusal_of([&] { require_same_grid(a, "noisy.mha", b, "weights.mha"); });
   };
   const auto size = error([](Grid& g) { g.size[0] = 6; });
   EXPECT_THAT(size, HasSubstr("noisy.mha and weights.mha"));
@@ -135,8 +126,7 @@ TEST(DefaultGrid, isCentredWithSlicesAcrossTheRotationAxis) {
 }
 
 TEST(Volume, runsFastestAlongTheFirstAxis) {
-  Grid grid;
-  grid.size = {3, 4, 5};
+  Grid grid{.size = {3, 4, 5}};
   Volume volume(grid, 2);
   EXPECT_EQ(volume.voxels.size(), 60u);
   volume.at(1, 2, 3) = 7;
@@ -146,13 +136,12 @@ TEST(Volume, runsFastestAlongTheFirstAxis) {
 }
 
 TEST(RequireFinite, saysWhereAndHowMany) {
-  Grid grid;
-  grid.size = {3, 4, 5};
+  Grid grid{.size = {3, 4, 5}};
   Volume volume(grid);
   EXPECT_NO_THROW(require_finite(volume, "in.mha"));
   volume.at(2, 1, 3) = std::numeric_limits<float>::quiet_NaN();
   volume.at(0, 0, 4) = -std::numeric_limits<float>::infinity();
-  const auto text = error_of([&] { require_finite(volume, "in.mha"); });
+  const auto text = refusal_of([&] { require_finite(volume, "in.mha"); });
   EXPECT_THAT(text, HasSubstr("in.mha: 2 values"));
   EXPECT_THAT(text, HasSubstr("(2,1,3)"));
   EXPECT_THAT(text, HasSubstr("`allow_nonfinite`"));

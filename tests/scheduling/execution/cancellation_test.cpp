@@ -26,13 +26,7 @@ struct Job {
 };
 
 const Geometry& circle() {
-  static const Geometry geometry = [] {
-    CircularOptions options;
-    options.sid = 200;
-    options.sdd = 300;
-    options.projections = 40;
-    return circular_geometry(options);
-  }();
+  static const Geometry geometry = [] { return circular_geometry({.sid = 200, .sdd = 300, .projections = 40}); }();
   return geometry;
 }
 const Grid& stack() {
@@ -56,9 +50,7 @@ Grid cube() {
 }
 
 Volume denoised(const RunOptions& options, const std::vector<Device>& devices) {
-  DenoiseParameters parameters;
-  parameters.alpha = 5;
-  parameters.iterations = 60;
+  DenoiseParameters parameters{.alpha = 5, .iterations = 60};
   parameters.gap = 1e-12;  // the gap is evaluated every 5 or 10 iterations, and not reached
   return denoise(smooth(cube()), nullptr, parameters, devices, options).output;
 }
@@ -66,9 +58,7 @@ Volume denoised(const RunOptions& options, const std::vector<Device>& devices) {
 Volume reconstructed(const RunOptions& options) {
   const Volume projections = smooth(stack());
   const MemorySource source(projections);
-  ReconstructionParameters parameters;
-  parameters.method = "cgls";
-  parameters.passes = 10;
+  ReconstructionParameters parameters{.method = "cgls", .passes = 10};
   Volume result(cube());
   MemorySink sink(result);
   reconstruct({.projections = &source}, circle(), sink, parameters, reference::device(), options);
@@ -151,12 +141,8 @@ INSTANTIATE_TEST_SUITE_P(All, Cancellations, testing::ValuesIn(jobs()),
 TEST(Cancellation, KeepsWhatThereIsIfThatIsAsked) {
   Cancellation cancellation;
   const CancellationScope scope(&cancellation);
-  DenoiseParameters parameters;
-  parameters.alpha = 5;
-  parameters.iterations = 100000;
-  parameters.gap = 0;
-  RunOptions options;
-  options.keep_partial = true;
+  DenoiseParameters parameters{.alpha = 5, .iterations = 100000, .gap = 0};
+  RunOptions options{.keep_partial = true};
   options.progress = [&](const ProgressState& state) {
     if (state.done > 20) cancellation.request();
   };

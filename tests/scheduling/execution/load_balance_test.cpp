@@ -33,8 +33,7 @@ class TwoEqualParts : public testing::TestWithParam<Case> {
     const auto cpu =
         std::find_if(all.begin(), all.end(), [](const auto& info) { return info.cpu() && info.compute_units > 1; });
     if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
-    DeviceSelection selection;
-    selection.device = std::to_string(cpu->index);
+    DeviceSelection selection{.device = std::to_string(cpu->index)};
     whole_ = open_devices(selection);
     selection.sub_devices = 2;
     selection.device_memory = GetParam().memory;
@@ -85,8 +84,7 @@ TEST_P(TwoEqualParts, GetNearlyEqualSharesWhateverWasThoughtOfThem) {
 
 // A small lead over a few passes is not worth moving anything.
 TEST_P(TwoEqualParts, KeepEqualShares) {
-  RunOptions options;
-  options.plan.iterations_per_exchange = 2;
+  RunOptions options{.plan = {.iterations_per_exchange = 2}};
   const auto two = run(parts_, options);
   EXPECT_EQ(slices_of(two.plan), (std::map<int, std::int64_t>{{0, 48}, {1, 48}}));
 }

@@ -76,10 +76,7 @@ TEST_F(PlanCount, IsOneForProjections) {
 
 TEST_F(PlanCount, IsOneForDenoise) {
   for (const int stages : {0, 2}) {
-    DenoiseParameters parameters;
-    parameters.alpha = 10;
-    parameters.iterations = 4;
-    parameters.stages = stages;
+    DenoiseParameters parameters{.alpha = 10, .iterations = 4, .stages = stages};
     expect_one_plan({[&] { return plan_denoise(scene.grid, parameters, device()); },
                      [&](const RunOptions& options) {
                        return RunResult{.plan = denoise(volume, nullptr, parameters, device(), options).plan};
@@ -88,9 +85,7 @@ TEST_F(PlanCount, IsOneForDenoise) {
 }
 
 TEST_F(PlanCount, IsOneForReconstruct) {
-  ReconstructionParameters parameters;
-  parameters.method = "sirt";
-  parameters.passes = 2;
+  ReconstructionParameters parameters{.method = "sirt", .passes = 2};
   const MemorySource source(stack);
   expect_one_plan(
       {[&] { return plan_reconstruct(scene.projections, scene.geometry, scene.grid, parameters, {}, models); },
@@ -104,8 +99,7 @@ TEST_F(PlanCount, IsOneForReconstruct) {
 TEST_F(PlanCount, APlanOfSomethingElseIsNotCarriedOut) {
   Grid other = scene.grid;
   ++other.size[2];
-  RunOptions options;
-  options.planned = plan_fdk(scene.geometry, scene.projections, other, {}, models);
+  RunOptions options{.planned = plan_fdk(scene.geometry, scene.projections, other, {}, models)};
   RunResult found;
   EXPECT_EQ(plans_of([&] { found = fdk(stack, scene.geometry, scene.grid, {}, device(), options); }), 1);
   EXPECT_TRUE(found.output.voxels == fdk(stack, scene.geometry, scene.grid, {}, device()).output.voxels);

@@ -57,14 +57,10 @@ struct Outcome {
 
 Outcome run(const Form& form, const std::vector<Device>& devices, int slabs, int exchange) {
   const auto parameters = parameters_for(form);
-  Grid grid;
-  grid.size = parameters.size;
-  grid.spacing = parameters.spacing;
+  Grid grid{.size = parameters.size, .spacing = parameters.spacing};
   const Volume f = noisy(grid);
   const auto method = make_method(form.method, parameters);
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.iterations_per_exchange = exchange;
+  RunOptions options{.plan = {.minimum_slabs = slabs, .iterations_per_exchange = exchange}};
   Outcome outcome{run_program(method->program(), {{"f", &f}}, grid, devices, options), {}};
   if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get()))
     for (const auto& record : denoiser->history()) {
@@ -145,16 +141,12 @@ TEST(RegionStream, movesWhatThePlanSays) {
 // Both ways, up to all of it; resident slabs report nothing.
 TEST(RegionStream, tellsWhatHasMoved) {
   const auto parameters = parameters_for({"pdu", 93});
-  Grid grid;
-  grid.size = parameters.size;
-  grid.spacing = parameters.spacing;
+  Grid grid{.size = parameters.size, .spacing = parameters.spacing};
   const Volume f = noisy(grid);
   for (const int slabs : {1, 6}) {
     const auto method = make_method("pdu", parameters);
     std::vector<ProgressState> states;
-    RunOptions options;
-    options.plan.minimum_slabs = slabs;
-    options.plan.iterations_per_exchange = 7;
+    RunOptions options{.plan = {.minimum_slabs = slabs, .iterations_per_exchange = 7}};
     options.progress = [&](const ProgressState& state) { states.push_back(state); };
     const auto result = run_program(method->program(), {{"f", &f}}, grid, open_devices({}), options);
     ASSERT_EQ(result.plan.resident, slabs == 1);

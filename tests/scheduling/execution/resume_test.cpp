@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <set>
 
@@ -17,6 +16,7 @@
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
+#include "tests/support/kept_states.hpp"
 
 namespace halocline::resume_test {
 namespace {
@@ -44,41 +44,6 @@ const Volume& weights() {
   }();
   return w;
 }
-
-// Copies of the states, and one of them to resume from.
-class Memory : public CheckpointStore {
- public:
-  struct Kept {
-    RunState state;  // without read
-    std::map<std::string, std::vector<std::byte>> arrays;
-  };
-  void keep(const RunState& state) override {
-    Kept kept;
-    kept.state = state;
-    kept.state.read = nullptr;
-    for (const auto& [name, bytes] : state.arrays) {
-      auto& array = kept.arrays[name];
-      array.resize(bytes);
-      for (std::size_t at = 0; at < bytes; at += piece)
-        state.read(name, at, std::min(piece, bytes - at), array.data() + at);
-    }
-    all.push_back(std::move(kept));
-    if (follow) from = &all.back();
-  }
-  std::optional<RunState> kept() override {
-    if (from == nullptr) return std::nullopt;
-    RunState state = from->state;
-    state.read = [kept = from](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
-      std::memcpy(to, kept->arrays.at(name).data() + first, count);
-    };
-    return state;
-  }
-
-  static constexpr std::size_t piece = 1001;  // bytes: across slices and slabs
-  std::deque<Kept> all;
-  const Kept* from = nullptr;
-  bool follow = false;  // resume from the last one
-};
 
 struct Case {
   std::string name, method = "pdu";
@@ -155,8 +120,7 @@ class Resume : public testing::TestWithParam<Split> {
     const auto all = list_devices();
     const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
     if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
-    DeviceSelection selection;
-    selection.device = std::to_string(cpu->index);
+    DeviceSelection selection{.device = std::to_string(cpu->index)};
     devices_.one = open_devices(selection);
     selection.sub_devices = 2;
     devices_.two = open_devices(selection);
@@ -199,10 +163,8 @@ TEST_P(Resume, FromAnyStateOnAnySplitToTheSameBits) {
     plain.stage_output = [&](int stage, const Volume& output) { stages[stage] = output.voxels; };
     const auto expected = run(*whole, each.weighted(), splits[0], plain);
 
-    Memory memory;
-    RunOptions options;
-    options.checkpoint_store = &memory;
-    options.keep_every = 0;
+    KeptStates memory;
+    RunOptions options{.checkpoint_store = &memory, .keep_every = 0};
     const auto kept = each.make();
     const auto result = run(*kept, each.weighted(), GetParam(), options);
     EXPECT_TRUE(result.output.voxels == expected.output.voxels);
@@ -217,7 +179,7 @@ TEST_P(Resume, FromAnyStateOnAnySplitToTheSameBits) {
       EXPECT_LT(begin, result.iterations);
       for (const auto& split : {GetParam(), splits[n % std::size(splits)]}) {
         SCOPED_TRACE(split.name);
-        Memory from;
+        KeptStates from;
         from.from = &memory.all[n];
         options.checkpoint_store = &from;
         std::map<int, std::vector<float>> later;
@@ -254,21 +216,14 @@ class Troubled : public Pdu {
 };
 
 MethodParameters plain_parameters(int iterations) {
-  MethodParameters parameters;
-  parameters.size = image().grid.size;
-  parameters.spacing = image().grid.spacing;
-  parameters.iterations = iterations;
-  parameters.lambda = 1.0 / 15;
-  return parameters;
+  return {.size = image().grid.size, .spacing = image().grid.spacing, .iterations = iterations, .lambda = 1.0 / 15};
 }
 
 TEST_P(Resume, CtrlCKeepsTheIterationItEndedAt) {
   Pdu whole(plain_parameters(40));
   const auto expected = run(whole, false, splits[0]);
-  Memory memory;
-  RunOptions options;
-  options.checkpoint_store = &memory;
-  options.keep_every = 1000;
+  KeptStates memory;
+  RunOptions options{.checkpoint_store = &memory, .keep_every = 1000};
   Troubled method(plain_parameters(40), 17, false);
   EXPECT_THROW(run(method, false, GetParam(), options), Interrupted);
   ASSERT_EQ(memory.all.size(), 1u);
@@ -284,12 +239,9 @@ TEST_P(Resume, CtrlCKeepsTheIterationItEndedAt) {
 TEST_P(Resume, ATimeLimitKeepsTheState) {
   Pdu whole(plain_parameters(3000));
   const auto expected = run(whole, false, splits[0]);
-  Memory memory;
+  KeptStates memory;
   memory.follow = true;
-  RunOptions options;
-  options.checkpoint_store = &memory;
-  options.keep_every = 1000;
-  options.time_limit = 0.05;
+  RunOptions options{.time_limit = 0.05, .checkpoint_store = &memory, .keep_every = 1000};
   Pdu cut(plain_parameters(3000));
   auto result = run(cut, false, GetParam(), options);
   EXPECT_EQ(result.stopped_by, StoppedBy::time);
@@ -304,11 +256,9 @@ TEST_P(Resume, ALostDeviceCostsNoMoreThanSinceTheLastState) {
   if (!GetParam().two_devices) GTEST_SKIP() << "one device";
   Pdu whole(plain_parameters(40));
   const auto expected = run(whole, false, splits[0]);
-  Memory memory;
+  KeptStates memory;
   memory.follow = true;
-  RunOptions options;
-  options.checkpoint_store = &memory;
-  options.keep_every = 0;
+  RunOptions options{.checkpoint_store = &memory, .keep_every = 0};
   Troubled method(plain_parameters(40), 61, true);
   const auto result = run(method, false, GetParam(), options);
   EXPECT_TRUE(result.output.voxels == expected.output.voxels);
@@ -317,10 +267,8 @@ TEST_P(Resume, ALostDeviceCostsNoMoreThanSinceTheLastState) {
 }
 
 TEST_P(Resume, AStateOfOtherArraysIsRefused) {
-  Memory memory;
-  RunOptions options;
-  options.checkpoint_store = &memory;
-  options.keep_every = 0;
+  KeptStates memory;
+  RunOptions options{.checkpoint_store = &memory, .keep_every = 0};
   Pdu method(plain_parameters(12));
   run(method, false, GetParam(), options);
   memory.from = &memory.all.back();

@@ -396,8 +396,7 @@ TEST(RunControl, AnInterruptedPathHasTheStagesUntilThen) {
   auto parameters = parameters_for(image(), 400, 1e-3);
   parameters.path = path;
   Pdu method(parameters);
-  RunOptions options;
-  options.keep_partial = true;
+  RunOptions options{.keep_partial = true};
   int outputs = 0;
   options.stage_output = [&](int, const Volume&) {
     ++outputs;

@@ -16,9 +16,7 @@ namespace {
 const Grid grid{{17, 9, 12}};
 
 Program sizes() {
-  Program program;
-  program.needs.size = grid.size;
-  return program;
+  return {.needs = {.size = grid.size}};
 }
 
 constexpr const char* kernel = R"(
@@ -87,8 +85,7 @@ TEST(Sessions, TakeWhatWasReleased) {
 
 TEST(Sessions, GrowByHalosAndProjections) {
   for (const int slabs : {0, 4}) {
-    PlanOptions options;
-    options.minimum_slabs = slabs;
+    PlanOptions options{.minimum_slabs = slabs};
     Session session(reference::device(), options);
     session.extend(sizes());
     const std::string x = session.allocate(ArrayKind::volume);
@@ -97,8 +94,7 @@ TEST(Sessions, GrowByHalosAndProjections) {
     session.extend_halo(2, 1);
     EXPECT_EQ(session.plan().requirements.halo_low, 2);
     EXPECT_TRUE(read(session, x).voxels == values.voxels);
-    Program more;
-    more.needs.stack = {5, 4, 3};
+    Program more{.needs = {.stack = {5, 4, 3}}};
     session.extend(more);
     const std::string r = session.allocate(ArrayKind::projections);
     const Volume rays = reference::random_volume({{5, 4, 3}}, 2);

@@ -71,11 +71,7 @@ Volume weighted(const Volume& from, const Volume& add, Halos halo) {
 const Grid grid{{7, 5, 11}, {1, 1, 1}};
 
 Program stencils(Halos first, Halos second) {
-  Program program;
-  program.needs.algorithm = "stencils";
-  program.needs.size = grid.size;
-  program.needs.form = ProgramForm::steps;
-  program.needs.iterations = 3;
+  Program program{.needs = {.algorithm = "stencils", .form = ProgramForm::steps, .size = grid.size, .iterations = 3}};
   expressions::Recording on(program, grid, grid);
   on.volume("f", Lifetime::input);
   on.volume("u", Lifetime::iteration);
@@ -117,9 +113,7 @@ Done run(const Program& program, const std::string& input, const Volume& f, cons
          const std::vector<Device>& devices, int slabs = 0, int batch = 0) {
   Done done{Volume::uninitialised(output), {}};
   MemorySink sink(done.volume);
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
+  RunOptions options{.plan = {.minimum_slabs = slabs, .batch = batch}};
   if (devices.size() > 1)
     for (const Device& device : devices) options.plan.speeds[device.info().name] = 1;
   const MemorySource source(f);
@@ -231,9 +225,7 @@ TEST_F(StepHalo, RaySumsDoWithoutSecondBuffers) {
   EXPECT_TRUE(has_spare(doubled.result.plan));
   EXPECT_TRUE(doubled.volume.voxels == whole.volume.voxels);
   auto models = device_models(reference::sub_devices(2));
-  PlanOptions options;
-  options.minimum_slabs = 2;
-  options.batch = 1;
+  PlanOptions options{.minimum_slabs = 2, .batch = 1};
   for (const auto& model : models) options.speeds[model.name] = 1;
   std::size_t bytes = doubled.result.plan.slabs.front().bytes;
   for (bool spare = true; spare; bytes -= spare ? 16 : 0) {

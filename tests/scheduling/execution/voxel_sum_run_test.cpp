@@ -181,12 +181,7 @@ reference::Scene tall() {
 
 class TallVolume : public testing::Test {
  protected:
-  RunOptions split(int slabs, int batch) const {
-    RunOptions options;
-    options.plan.minimum_slabs = slabs;
-    options.plan.batch = batch;
-    return options;
-  }
+  RunOptions split(int slabs, int batch) const { return RunOptions{.plan = {.minimum_slabs = slabs, .batch = batch}}; }
   reference::Scene scene = tall();
   Volume projections = reference::random_volume(scene.projections, 11);
 };
@@ -213,8 +208,7 @@ TEST_F(TallVolume, KernelsOfABatchAreEnqueuedBeforeTheNextIsRead) {
 TEST_F(TallVolume, PiecesSlabsBatchesAndSourcesChangeNoBit) {
   for (const bool hardware : {false, true}) {
     if (hardware && !device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
-    FdkParameters parameters;
-    parameters.hardware_interpolation = hardware;
+    FdkParameters parameters{.hardware_interpolation = hardware};
     const auto run = [&](int slabs, int batch) {
       return fdk(projections, scene.geometry, scene.grid, parameters, device(), split(slabs, batch));
     };
@@ -249,8 +243,7 @@ TEST_F(TallVolume, HoldsWhatWasPlanned) {
   for (const bool hardware : {false, true}) {
     if (hardware && !device().front().info().images) continue;
     for (const int slabs : {1, 4}) {
-      FdkParameters parameters;
-      parameters.hardware_interpolation = hardware;
+      FdkParameters parameters{.hardware_interpolation = hardware};
       const auto result = fdk(projections, scene.geometry, scene.grid, parameters, device(), split(slabs, 8));
       std::size_t most = 0;
       for (const auto& slab : result.plan.slabs) most = std::max(most, slab.bytes);
@@ -447,8 +440,7 @@ TEST(MissingSlices, AreSharedAsThoughTheyWereAll) {
   devices.push_back(devices.front());
   for (auto& each : devices) each.speed = 1;
   const auto requirements = Backprojection(scene.geometry, scene.projections, scene.grid).requirements();
-  PlanOptions options;
-  options.minimum_slabs = 6;
+  PlanOptions options{.minimum_slabs = 6};
   const std::vector<Range> missing{{3, 10}, {100, 101}, {150, 203}};
   const Plan plan = plan_missing(requirements, devices, options, missing);
   RangeSet seen;

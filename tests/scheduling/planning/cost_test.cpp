@@ -16,6 +16,7 @@
 #include "scheduling/planning/host_memory.hpp"
 #include "scheduling/planning/machine.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::cost_test {
 namespace {
@@ -31,8 +32,7 @@ using ::testing::Not;
 constexpr std::size_t gibi = std::size_t{1} << 30;
 
 DeviceModel device(const std::string& name, double copy, std::size_t memory = 64 * gibi) {
-  DeviceModel result;
-  result.name = name;
+  DeviceModel result{.name = name};
   result.memory = result.max_allocation = memory;
   result.memory_bandwidth = copy;
   result.bus_bandwidth = 20e9;
@@ -41,20 +41,14 @@ DeviceModel device(const std::string& name, double copy, std::size_t memory = 64
 }
 
 Plan pdu(std::size_t n, const std::vector<DeviceModel>& devices, const PlanOptions& options = {}) {
-  DenoiseParameters parameters;
-  parameters.method = "pdu";
-  parameters.iterations = 200;
-  parameters.stages = 0;
-  Grid grid;
-  grid.size = {n, n, n};
+  DenoiseParameters parameters{.method = "pdu", .iterations = 200, .stages = 0};
+  Grid grid{.size = {n, n, n}};
   return plan_denoise(grid, parameters, devices, options);
 }
 
 Plan pdu_as_fast_as_can_be(const std::vector<DeviceModel>& devices) {
-  DenoiseParameters parameters;
-  parameters.iterations = 60;
-  Grid grid;
-  grid.size = {512, 512, 512};
+  DenoiseParameters parameters{.iterations = 60};
+  Grid grid{.size = {512, 512, 512}};
   return plan_denoise(grid, parameters, devices);
 }
 
@@ -254,8 +248,7 @@ TEST(Seconds, ofAWholeVolumeAreKernelsAndTransfers) {
 
 TEST(Seconds, areBoundByWhatTheHostCanSend) {
   const std::vector devices(4, device("a", 300e9));
-  PlanOptions options;
-  options.host_bandwidth = 5e9;
+  PlanOptions options{.host_bandwidth = 5e9};
   EXPECT_GT(pdu(512, devices, options).seconds, 1.2 * pdu(512, devices).seconds);
   options.host_bandwidth = 500e9;
   EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, pdu(512, devices).seconds);
@@ -266,8 +259,7 @@ TEST(Seconds, ofSlabsThatComeAndGoAreBoundByTheHostToo) {
   std::vector devices{device("a", 1000e9, gibi / 2), device("b", 1000e9, gibi / 2)};
   const Plan free = pdu(512, devices);
   ASSERT_FALSE(free.resident);
-  PlanOptions options;
-  options.host_bandwidth = 1e9;
+  PlanOptions options{.host_bandwidth = 1e9};
   const Plan bound = pdu(512, devices, options);
   ASSERT_FALSE(bound.resident);
   EXPECT_GE(bound.seconds, 0.5 * bound.bus_bytes / 1e9);
@@ -289,15 +281,10 @@ TEST(Seconds, ofSlabsThatComeAndGoCountReductions) {
 }
 
 TEST(HostBytes, ofARunOfOnePassHoldItsStateIfItMayEndEarly) {
-  DenoiseParameters parameters;
-  parameters.iterations = 1;
-  parameters.stages = 0;
-  Grid grid;
-  grid.size = {512, 512, 512};
+  DenoiseParameters parameters{.iterations = 1, .stages = 0};
+  Grid grid{.size = {512, 512, 512}};
   const auto plan = [&](bool may_end_early) {
-    PlanOptions options;
-    options.may_end_early = may_end_early;
-    options.iterations_per_exchange = 1;
+    PlanOptions options{.iterations_per_exchange = 1, .may_end_early = may_end_early};
     return plan_denoise(grid, parameters, std::vector{device("a", 1000e9, gibi)}, options);
   };
   ASSERT_FALSE(plan(false).resident);
@@ -365,19 +352,11 @@ TEST(HostNeedErrors, sayHowManySlicesWouldFit) {
   const HostMemoryEstimate need{1e9, 3e9, 1e9};
   require_host_memory(plan, need, 5'000'000'000, "");
   require_host_memory(plan, need, 0, "");  // nothing is known
-  try {
-    require_host_memory(plan, need, 3'000'000'000, "--host-memory sets it.");
-    FAIL() << "no error";
-  } catch (const PlanError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("512 x 512 x 512"), HasSubstr("256 slices"), HasSubstr("4.66 GiB"),
-                                    HasSubstr("2.79 GiB"), HasSubstr("--host-memory sets it.")));
-  }
-  try {
-    require_host_memory(plan, need, 900'000'000, "");
-    FAIL() << "no error";
-  } catch (const PlanError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("not even one slice"));
-  }
+  EXPECT_THAT(refusal_of<PlanError>([&] { require_host_memory(plan, need, 3'000'000'000, "--host-memory sets it."); }),
+              AllOf(HasSubstr("512 x 512 x 512"), HasSubstr("256 slices"), HasSubstr("4.66 GiB"), HasSubstr("2.79 GiB"),
+                    HasSubstr("--host-memory sets it.")));
+  EXPECT_THAT(refusal_of<PlanError>([&] { require_host_memory(plan, need, 900'000'000, ""); }),
+              HasSubstr("not even one slice"));
 }
 
 TEST(RatesText, comesBack) {
@@ -426,12 +405,7 @@ TEST(MachineFile, describesDevices) {
 std::string machine_error(const std::string& from, const std::string& to) {
   std::string text = good_machine;
   text.replace(text.find(from), from.size(), to);
-  try {
-    parse_machine(text, "m.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return refusal_of([&] { parse_machine(text, "m.json"); });
 }
 
 TEST(MachineFileErrors, nameTheFileAndWhatIsWrong) {
@@ -444,14 +418,7 @@ TEST(MachineFileErrors, nameTheFileAndWhatIsWrong) {
   EXPECT_THAT(machine_error("\"count\": 2", "\"count\": 1.5"), HasSubstr("a whole number"));
   EXPECT_THAT(machine_error("\"type\": \"cpu\"", "\"type\": \"npu\""), HasSubstr("gpu or cpu"));
   EXPECT_THAT(machine_error("\"tvgd\": 4e9", "\"tvgd\": 0"), HasSubstr("tvgd"));
-  const auto refused = [](const std::string& text) {
-    try {
-      parse_machine(text, "m.json");
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
+  const auto refused = [](const std::string& text) { return refusal_of([&] { parse_machine(text, "m.json"); }); };
   EXPECT_THAT(refused(R"({"name": "m", "host": {"memory_gib": 1}, "devices": []})"), HasSubstr("lists no device"));
   EXPECT_THAT(refused("[1]"), HasSubstr("not an object"));
   EXPECT_THROW(read_machine("/nowhere/m.json"), InputError);
@@ -460,10 +427,7 @@ TEST(MachineFileErrors, nameTheFileAndWhatIsWrong) {
 // A program as Y. Huang's (2023, chapters 4 and 5): so many volumes, of which all but f are state; one slice from each
 // neighbour before every iteration.
 Requirements thesis_program(const std::string& rate, std::size_t n, int volumes, int iterations) {
-  Requirements r;
-  r.algorithm = rate;
-  r.size = {n, n, n};
-  r.iterations = iterations;
+  Requirements r{.algorithm = rate, .size = {n, n, n}, .iterations = iterations};
   r.halo_low = r.halo_high = 1;
   r.cost.name = rate;
   for (int v = 0; v < volumes; ++v) {
@@ -481,9 +445,7 @@ TEST(Simulation, meetsTheScalingThatWasMeasuredOnFourW8100) {
   const Machine machine = read_machine(std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/w8100x4.json");
   const auto efficiency = [&](const std::string& rate, std::size_t n, int volumes, std::size_t count) {
     const auto seconds = [&](std::size_t devices, int iterations) {
-      PlanOptions options;
-      options.host_bandwidth = machine.host_bandwidth;
-      options.iterations_per_exchange = 1;
+      PlanOptions options{.iterations_per_exchange = 1, .host_bandwidth = machine.host_bandwidth};
       const std::vector<DeviceModel> used(machine.devices.begin(),
                                           machine.devices.begin() + static_cast<std::ptrdiff_t>(devices));
       return make_plan(thesis_program(rate, n, volumes, iterations), used, options).seconds;

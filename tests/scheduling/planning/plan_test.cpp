@@ -13,6 +13,7 @@
 
 #include "host/system/error.hpp"
 #include "scheduling/planning/skew.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::plan_test {
 namespace {
@@ -22,20 +23,12 @@ using ::testing::HasSubstr;
 constexpr std::size_t mebi = std::size_t{1} << 20, gibi = std::size_t{1} << 30;
 
 ArrayNeed need(std::string name, ArrayKind kind, Lifetime lifetime, std::size_t components = 1) {
-  ArrayNeed result;
-  result.name = std::move(name);
-  result.kind = kind;
-  result.lifetime = lifetime;
-  result.components = components;
-  return result;
+  return {.name = std::move(name), .kind = kind, .lifetime = lifetime, .components = components};
 }
 
 // Primal-dual denoising: image, state and its extrapolation, three dual components, one sum a slice.
 Requirements stencil(std::array<std::size_t, 3> size, int iterations = 200) {
-  Requirements r;
-  r.algorithm = "pdu";
-  r.size = size;
-  r.iterations = iterations;
+  Requirements r{.algorithm = "pdu", .size = size, .iterations = iterations};
   r.halo_low = r.halo_high = 1;
   r.reduction_halo = 1;
   r.arrays = {need("f", ArrayKind::volume, Lifetime::input), need("u", ArrayKind::volume, Lifetime::output),
@@ -48,11 +41,7 @@ Requirements stencil(std::array<std::size_t, 3> size, int iterations = 200) {
 
 // Back-projection whose slabs see a band of rows.
 Requirements fdk(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
-  Requirements r;
-  r.algorithm = "fdk";
-  r.form = ProgramForm::voxel_sums;
-  r.size = size;
-  r.stack = stack;
+  Requirements r{.algorithm = "fdk", .form = ProgramForm::voxel_sums, .size = size, .stack = stack};
   const auto nz = static_cast<double>(size[2]), rows = static_cast<double>(stack[1]);
   r.detector_rows = [nz, rows](Range slices) {  // magnified by 1.3 about the middle, so it leaves the detector
     const auto row = [&](double slice) { return (slice / nz - 0.5) * 1.3 * rows + rows / 2; };
@@ -345,8 +334,7 @@ TEST(Plan, leavesOutDevicesThatWouldGetNoSlice) {
 }
 
 TEST(Plan, dealsManySlabsInRegions) {
-  PlanOptions options;
-  options.minimum_slabs = 7;
+  PlanOptions options{.minimum_slabs = 7};
   const Plan plan = make_plan(stencil({8, 8, 93}), std::vector{device(gibi, 2), device(gibi, 1)}, options);
   check(plan, 7);
   EXPECT_FALSE(plan.resident);
@@ -366,8 +354,7 @@ TEST(Plan, exchangesRarelyOutOfCoreAndOftenBetweenDevices) {
   EXPECT_FALSE(out_of_core.resident);
   EXPECT_GT(out_of_core.iterations_per_exchange, 4);
   EXPECT_LT(out_of_core.passes, 50);
-  PlanOptions each;
-  each.iterations_per_exchange = 1;
+  PlanOptions each{.iterations_per_exchange = 1};
   EXPECT_LT(out_of_core.bus_bytes, 0.5 * make_plan(stencil({1024, 1024, 1024}), std::vector{card}, each).bus_bytes);
   // Streamed slabs transfer nothing twice, and overlap.
   const auto& r = out_of_core.requirements;
@@ -398,8 +385,7 @@ DeviceModel roomy_card() {
 TEST(Plan, streamsSlabsThatFitWhereThatHidesTheirTransfers) {
   auto r = stencil({1024, 1024, 1024}, 60);
   r.reductions_steer = false;
-  PlanOptions stay;
-  stay.may_stream = false;
+  PlanOptions stay{.may_stream = false};
   for (const std::size_t count : {1, 2}) {
     const std::vector cards(count, roomy_card());
     const Plan plan = make_plan(r, cards), staying = make_plan(r, cards, stay);
@@ -435,8 +421,7 @@ TEST(Plan, letsSlabsStayWhereStreamingWouldNotDo) {
   auto shares = roomy_card();
   shares.shares_memory = true;
   expect_stays(told, shares, {}, "there is no bus");
-  PlanOptions early;
-  early.may_end_early = true;
+  PlanOptions early{.may_end_early = true};
   expect_stays(told, roomy_card(), early, "all slabs may have to end early together");
   expect_stays(stencil({1024, 1024, 1024}, 2000), roomy_card(), {}, "transfers are little of it");
 }
@@ -459,9 +444,7 @@ TEST(Plan, isNotSlowerWithMoreMemory) {
 TEST(Plan, exchangesAfterEveryIterationThatReduces) {
   auto r = stencil({64, 64, 64});
   r.reduction_every_iteration = true;
-  PlanOptions options;
-  options.minimum_slabs = 3;
-  options.iterations_per_exchange = 5;
+  PlanOptions options{.minimum_slabs = 3, .iterations_per_exchange = 5};
   const Plan plan = make_plan(r, std::vector{device(gibi)}, options);
   EXPECT_EQ(plan.iterations_per_exchange, 1);
   EXPECT_EQ(plan.passes, 200);
@@ -501,12 +484,7 @@ TEST(Plan, isQuickForHugeVolumes) {
 
 std::string plan_error(const Requirements& r, const std::vector<DeviceModel>& devices,
                        const PlanOptions& options = {}) {
-  try {
-    make_plan(r, devices, options);
-  } catch (const PlanError& error) {
-    return error.what();
-  }
-  return "no error";
+  return refusal_of<PlanError>([&] { make_plan(r, devices, options); });
 }
 
 TEST(PlanErrors, showNeededAndAvailableBytes) {
@@ -528,8 +506,7 @@ TEST(PlanErrors, tellALargestAllocationFromABudget) {
 }
 
 TEST(PlanErrors, nameWhatWasAskedForTooMuch) {
-  PlanOptions options;
-  options.iterations_per_exchange = 40;
+  PlanOptions options{.iterations_per_exchange = 40};
   EXPECT_THAT(plan_error(stencil({256, 256, 500}), {device(32 * mebi)}, options),
               HasSubstr("40 iterations per exchange"));
   options = {};
@@ -545,8 +522,7 @@ TEST(PlanErrors, wantADeviceAndAVolume) {
 TEST(PlanText, isATableOfDevicesSlabsAndArrays) {
   auto r = stencil({64, 64, 64});
   r.kernels = {"pdu_dual", "pdu_primal"};
-  PlanOptions options;
-  options.minimum_slabs = 20;
+  PlanOptions options{.minimum_slabs = 20};
   const Plan plan = make_plan(r, std::vector{device(gibi)}, options);
   const auto text = plan.text();
   for (const char* part : {"pdu", "64 x 64 x 64", "200 iterations", "1.00 GiB", "with halos", "(4 more)", "bar",
@@ -560,9 +536,7 @@ TEST(PlanText, isATableOfDevicesSlabsAndArrays) {
 }
 
 TEST(ArrayBytes, followKindElementAndComponents) {
-  Requirements r;
-  r.size = {5, 7, 11};
-  r.stack = {13, 17, 19};
+  Requirements r{.size = {5, 7, 11}, .stack = {13, 17, 19}};
   EXPECT_EQ(array_bytes(need("", ArrayKind::volume, Lifetime::state, 3), r, 4, 9, 9), 5u * 7 * 4 * 3 * 4);
   auto slice = need("", ArrayKind::slice, Lifetime::sums, 2);
   slice.element_bytes = 8;

@@ -12,12 +12,7 @@ namespace {
 constexpr std::size_t slice = std::size_t{4} * 64 * 64, slices = 64, volume = slice * slices;
 
 ArrayNeed array(const std::string& name, Lifetime lifetime, std::size_t components = 1) {
-  ArrayNeed need;
-  need.name = name;
-  need.kind = ArrayKind::volume;
-  need.lifetime = lifetime;
-  need.components = components;
-  return need;
+  return {.name = name, .kind = ArrayKind::volume, .lifetime = lifetime, .components = components};
 }
 
 // Makes a volume; holds `scratch` more.
@@ -33,10 +28,7 @@ Requirements maker(std::size_t scratch) {
 }
 
 Requirements user() {
-  Requirements needs;
-  needs.algorithm = "user";
-  needs.size = {64, 64, slices};
-  needs.iterations = 20;
+  Requirements needs{.algorithm = "user", .size = {64, 64, slices}, .iterations = 20};
   needs.halo_low = needs.halo_high = 1;
   needs.arrays = {array("f", Lifetime::input), array("u", Lifetime::output), array("p", Lifetime::state, 3)};
   return needs;
@@ -45,8 +37,7 @@ Requirements user() {
 ResidentVolumesPlan plan(std::size_t memory, std::size_t devices = 1) {
   std::vector<DeviceModel> models;
   for (std::size_t n = 0; n < devices; ++n) {
-    DeviceModel model;
-    model.name = "device " + std::to_string(n);
+    DeviceModel model{.name = "device " + std::to_string(n)};
     model.memory = model.max_allocation = memory;
     model.part = true;
     models.push_back(model);

@@ -41,8 +41,7 @@ Program larger_program() {
 }
 
 Plan plan_of(const Program& program, std::size_t memory) {
-  DeviceModel device;
-  device.name = "0";
+  DeviceModel device{.name = "0"};
   device.memory = device.max_allocation = memory;
   return plan_program(program, std::vector{device});
 }

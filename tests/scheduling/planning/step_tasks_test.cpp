@@ -39,8 +39,7 @@ Program program_of(std::array<std::size_t, 3> size, std::array<std::size_t, 3> s
 std::vector<DeviceModel> devices_of(int count, std::size_t memory) {
   std::vector<DeviceModel> devices;
   for (int n = 0; n < count; ++n) {
-    DeviceModel device;
-    device.name = std::to_string(n);
+    DeviceModel device{.name = std::to_string(n)};
     device.memory = device.max_allocation = memory;
     devices.push_back(device);
   }
@@ -58,9 +57,7 @@ std::vector<Split> splits() {
   return all;
 }
 Plan plan_of(const Program& program, const Split& split) {
-  PlanOptions options;
-  options.minimum_slabs = split.slabs;
-  options.batch = split.batch;
+  PlanOptions options{.minimum_slabs = split.slabs, .batch = split.batch};
   const auto devices = devices_of(split.devices, std::size_t{1} << 30);
   for (const auto& device : devices) options.speeds[device.name] = 1;
   return plan_program(program, devices, options);

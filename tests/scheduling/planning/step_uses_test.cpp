@@ -12,10 +12,7 @@ int iteration(const Scalars& known) {
 }
 
 TEST(StepUses, AreCountedByWhatTheIterationsTell) {
-  Program program;
-  program.needs.stack = {4, 3, 9};
-  program.needs.size = {5, 4, 7};
-  program.needs.iterations = 10;
+  Program program{.needs = {.size = {5, 4, 7}, .stack = {4, 3, 9}, .iterations = 10}};
   program.first = {{.name = "once"}, {.name = "never", .due = [](const Scalars&) { return false; }}};
   program.each = {{.name = "always"},
                   {.name = "third", .due = [](const Scalars& known) { return iteration(known) % 3 == 2; }},
@@ -54,8 +51,7 @@ TEST(StepUses, AreCountedByWhatTheIterationsTell) {
 }
 
 TEST(StepUses, OfAProgramWithoutIterationsAreItsFirstAndLastSteps) {
-  Program program;
-  program.needs.iterations = 0;
+  Program program{.needs = {.iterations = 0}};
   program.first = {{.name = "first"}};
   program.each = {{.name = "each", .due = [](const Scalars&) { return true; }}};
   program.last = {{.name = "last", .due = [](const Scalars& known) { return iteration(known) == 0; }}};

@@ -43,9 +43,7 @@ TEST_F(Rates, areMeasuredOnceAndInTheBudgets) {
 }
 
 TEST_F(Rates, areThoseOfTheModelForEqualDevices) {
-  DeviceSelection selection;
-  selection.device = "cpu";
-  selection.sub_devices = 2;
+  DeviceSelection selection{.device = "cpu", .sub_devices = 2};
   std::vector<Device> parts;
   try {
     parts = opened(selection);
@@ -60,8 +58,7 @@ TEST_F(Rates, areThoseOfTheModelForEqualDevices) {
 }
 
 TEST_F(Rates, areDoneWithoutWhereTheBudgetIsTiny) {
-  DeviceSelection selection;
-  selection.device_memory = 1024;
+  DeviceSelection selection{.device_memory = 1024};
   // Known of another run or not: nothing is thrown, and the budget is kept.
   const auto devices = opened(selection);
   EXPECT_EQ(device_models(devices).front().memory, 1024u);
