@@ -41,10 +41,6 @@ std::uint32_t crc_of_rest(const PieceHead& head) {
   return crc_of(reinterpret_cast<const char*>(&head) + sizeof head.crc, sizeof head - sizeof head.crc);
 }
 
-Range range_of(std::size_t first, std::size_t count) {
-  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)};
-}
-
 // The voxels of each slice that is there as a whole.
 std::vector<Range> whole_slices(const RangeSet& voxels, const Grid& grid) {
   const auto slice = static_cast<std::int64_t>(grid.slice());

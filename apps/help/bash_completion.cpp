@@ -107,13 +107,7 @@ std::string file_variable(const FileUse& file) {
 
 std::string name_variables() {
   std::string result;
-  for (const auto& file : {FileUse{FileKind::image},
-                           {FileKind::image, true},
-                           {FileKind::geometry},
-                           {FileKind::geometry, true},
-                           {FileKind::picture},
-                           {FileKind::json},
-                           {FileKind::text}}) {
+  for (const FileUse& file : named_files) {
     std::vector<std::string> patterns;
     for (const auto& extension : extensions(file)) patterns.push_back(escaped(extension.substr(1), ".", "\\"));
     result += fmt::format("_halocline_{}='{}'\n", file_variable(file), fmt::join(patterns, "|"));

@@ -79,5 +79,9 @@ std::string exit_codes_text();
 
 /// Extensions of such files, with their dots; none: any.
 std::vector<std::string> extensions(const FileUse& file);
+/// Files that have extensions of their own.
+constexpr FileUse named_files[] = {
+    {FileKind::image},   {FileKind::image, true}, {FileKind::geometry}, {FileKind::geometry, true},
+    {FileKind::picture}, {FileKind::json},        {FileKind::text}};
 
 }  // namespace halocline

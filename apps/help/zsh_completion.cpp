@@ -100,13 +100,7 @@ std::string file_function() {
   std::string result =
       "# Files of a kind, one or several with commas between, and words that may stand for one.\n"
       "_halocline_file() {\n  local kind=$1 several=$2 pattern='*'\n  shift 2\n  case $kind in\n";
-  for (const auto& file : {FileUse{FileKind::image},
-                           {FileKind::image, true},
-                           {FileKind::geometry},
-                           {FileKind::geometry, true},
-                           {FileKind::picture},
-                           {FileKind::json},
-                           {FileKind::text}}) {
+  for (const FileUse& file : named_files) {
     std::vector<std::string> names;
     for (const auto& extension : extensions(file)) names.push_back(extension.substr(1));
     result += fmt::format("    {}) pattern='*.({})(-.)' ;;\n", kind_of(file), fmt::join(names, "|"));

@@ -45,13 +45,6 @@ Fft::Fft(Device device, std::size_t length, std::size_t batch) {
 
 Fft::~Fft() = default;
 Fft::Fft(Fft&&) noexcept = default;
-Fft& Fft::operator=(Fft&&) noexcept = default;
-std::size_t Fft::length() const {
-  return plan_->length;
-}
-std::size_t Fft::batch() const {
-  return plan_->batch;
-}
 
 Event Fft::forward(const Buffer& data, std::span<const Event> waits) {
   return plan_->transform(false, data, waits);

@@ -31,9 +31,6 @@ class Fft {
   Fft(Device device, std::size_t length, std::size_t batch);
   ~Fft();
   Fft(Fft&&) noexcept;
-  Fft& operator=(Fft&&) noexcept;
-  std::size_t length() const;
-  std::size_t batch() const;
   Event forward(const Buffer& data, std::span<const Event> waits = {});
   Event inverse(const Buffer& data, std::span<const Event> waits = {});
 

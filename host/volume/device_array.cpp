@@ -92,13 +92,6 @@ void DistributedArray::spill() {
   release();
 }
 
-void DistributedArray::bring_back() {
-  if (!spilled() || shares_.empty()) return;
-  allocate();
-  write(0, host_.size(), host_.data());
-  host_ = {};
-}
-
 // work(piece, first voxel, number of voxels) of all pieces that have some of these.
 template <class Work>
 void DistributedArray::for_each_piece(std::size_t first, std::size_t count, Work&& work) const {

@@ -22,7 +22,7 @@ namespace halocline {
 /// that calls read() and write(), go through the host. The memory is booked in the devices' ledgers and held there, so
 /// that plans of later jobs do without it (MemoryLedger::available()).
 ///
-/// Several threads may use one at a time; spill() and bring_back() only while no job does.
+/// Several threads may use one at a time; spill() only while no job does.
 class DistributedArray : public VolumeSource, public VolumeSink {
  public:
   /// A device's slices [begin, end).
@@ -47,8 +47,6 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   /// Moves all voxels to host memory, and frees the devices' memory. No effect where they are there, or in the caller's
   /// memory. Throws InputError where the scratch folder has no room, ClError.
   void spill();
-  /// Back to the devices of the shares. Throws as the constructor does, and is still spilled then.
-  void bring_back();
 
   void read(std::size_t first, std::size_t count, float* to) const override;
   void write(std::size_t first, std::size_t count, float* from) override;
@@ -61,7 +59,7 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                  const VoxelWork& then) override;
   bool on_devices() const override { return !spilled(); }
-  /// Bytes over the bus of read(), write(), spill() and bring_back(), with the voxels on devices.
+  /// Bytes over the bus of read(), write() and spill(), with the voxels on devices.
   std::size_t bus_bytes() const override { return bus_bytes_; }
 
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;

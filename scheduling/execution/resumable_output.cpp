@@ -3,13 +3,6 @@
 #include <fmt/format.h>
 
 namespace halocline {
-namespace {
-
-Range range_of(std::size_t first, std::size_t count) {
-  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)};
-}
-
-}  // namespace
 
 ResumableOutput::ResumableOutput(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
   output_.begin();

@@ -26,6 +26,11 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// So many from `first` on.
+inline Range range_of(std::size_t first, std::size_t count) {
+  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)};
+}
+
 /// The intersection, perhaps empty.
 inline Range common(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};

@@ -26,12 +26,6 @@ PassSteps PassSteps::of(int count, int together, std::span<const int> due, bool 
   return steps;
 }
 
-int PassSteps::done(std::size_t level) const {
-  int sum = 0;
-  for (std::size_t n = 0; n < level; ++n) sum += iterations[n];
-  return sum;
-}
-
 std::vector<RegionWork> skewed_work(const Requirements& requirements, const PassSteps& steps,
                                     std::span<const Range> regions) {
   const auto nz = requirements.slices().count();

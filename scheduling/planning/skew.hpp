@@ -26,8 +26,6 @@ struct PassSteps {
   /// `count` iterations, at most `together` at once, with reductions after `due` of them (ascending, up to count).
   static PassSteps of(int count, int together, std::span<const int> due, bool starts);
   std::size_t levels() const { return reduce.size(); }
-  /// Iterations done at a level.
-  int done(std::size_t level) const;
 };
 
 /// Work of a region at a level, in this order: copy the seam below its slices, keep the seam of the region above, take

@@ -133,7 +133,6 @@ TEST(PassSteps, endWhereAReductionIsDue) {
   const auto steps = PassSteps::of(10, 2, due, false);
   EXPECT_THAT(steps.iterations, ElementsAre(2, 1, 2, 2, 2, 1));
   EXPECT_THAT(steps.reduce, ElementsAre(false, false, true, true, false, false, true));
-  EXPECT_EQ(steps.done(3), 5);
   const auto plain = PassSteps::of(5, 4, {}, true);
   EXPECT_THAT(plain.iterations, ElementsAre(4, 1));
   EXPECT_EQ(plain.levels(), 3u);
