@@ -244,8 +244,12 @@ Variant variant_of(const ScanForm& form) {
   const bool turned = form.mode == "joseph";
   const auto reason = [form, turned](const DeviceInfo& device) -> std::string {
     if ((turned || form.innermost) && device.cpu()) return "for GPUs only";
-    const std::string lack = lack_of(form, device);
-    return lack.empty() ? lack_of(form, trial_scans(form).front(), device) : lack;
+    const Scan scan = trial_scans(form).front();
+    std::string lack = lack_of(form, device);
+    if (lack.empty()) lack = lack_of(form, scan, device);
+    if (lack.empty() && form.images && !form.adjoint && device.image_layers < scan.volume.size[2])
+      return "its images have too few layers";
+    return lack;
   };
   const bool gpu = turned || form.brick != nullptr;
   return {form.name, files_of(form), reason, [form, gpu](const Device& device) {
