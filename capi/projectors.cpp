@@ -15,7 +15,7 @@ class Project : public Verb {
     VolumeSink& projections = work.required_output("projections");
     check_projection_grids(work.geometry(), volume.grid(), projections.grid());
     const RayChoices rays = choose_rays(project_.rays, project_.hardware(), work.geometry(), volume.grid(),
-                                        "the volume", projections.grid());
+                                        "the volume", projections.grid(), no_tables);
     nlohmann::json results;
     put_run(results, project_into(volume, rays.geometry, projections, {rays.projector, project_.hardware()},
                                   work.devices, work.options));
@@ -44,8 +44,8 @@ class Backproject : public Verb {
       return backproject_into(projections, work.geometry(), volume, backproject_.parameters(), work.devices,
                               work.options);
     check_projection_grids(work.geometry(), volume.grid(), projections.grid());
-    const RayChoices rays =
-        choose_rays(backproject_.rays, false, work.geometry(), volume.grid(), "the volume", projections.grid());
+    const RayChoices rays = choose_rays(backproject_.rays, false, work.geometry(), volume.grid(), "the volume",
+                                        projections.grid(), no_tables);
     return backproject_into(projections, rays.geometry, volume, rays.projector, work.devices, work.options);
   }
 

@@ -125,7 +125,7 @@ nlohmann::json ReconstructVerb::run(Work& work) {
                     DetectorShape::flat_or_cylinder);
   check_grid(volume.grid(), "the volume");
   const RayChoices rays = choose_rays(settings.rays, parameters.hardware_interpolation, work.geometry(), volume.grid(),
-                                      "the volume", given.inputs.projections->grid());
+                                      "the volume", given.inputs.projections->grid(), no_tables);
   const Geometry& geometry = rays.geometry;
   parameters.projector = rays.projector;
   if (gap_map != nullptr) require_size(gap_map->grid(), "gap-map", volume.grid(), "the output `volume`");

@@ -115,4 +115,9 @@ void put_run(nlohmann::json& results, const RunResult& run) {
   results["bus_bytes"] = run.bus_bytes;
 }
 
+std::vector<float> no_tables(const std::string& image) {
+  throw InputError("`projector_table` names the image '" + image +
+                   "', and this interface reads no files; take the command, Python, or UserProjector of C++");
+}
+
 }  // namespace halocline::capi

@@ -90,4 +90,7 @@ std::string numbered(const std::string& prefix, std::size_t number);
 /// Seconds, bytes, device times of a run.
 void put_run(nlohmann::json& results, const RunResult& run);
 
+/// NumbersOf of this interface, which reads no files. Throws InputError.
+[[noreturn]] std::vector<float> no_tables(const std::string& image);
+
 }  // namespace halocline::capi

@@ -80,8 +80,8 @@ void check_filter_parameters(const FilterParameters& parameters, const std::stri
   for (const auto& each : filter_parameters()) check_range(each, '`' + each.name + '`', parameters);
   for (const auto& each : filter_parameters())
     if (is_given(each, parameters) && method != each.method)
-      throw InputError(
-          fmt::format("`{}` belongs to the method {}; {} has no such thing", each.name, each.method, method));
+      throw InputError(fmt::format("{} belongs to the method {}; {} has no such thing",
+                                   '`' + std::string(each.name) + '`', each.method, method));
 }
 
 }  // namespace halocline

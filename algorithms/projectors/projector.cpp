@@ -102,7 +102,7 @@ RunResult run_users(const std::shared_ptr<const Method>& method, const std::stri
 void check_users(const ProjectionParameters& parameters) {
   if (parameters.hardware_interpolation || parameters.images)
     throw InputError(fmt::format("{} goes with `projector = joseph`; {} reads the volume as it is written",
-                                 parameters.images ? "`images`" : "`hardware_interpolation`",
+                                 parameters.images ? "reading images" : "`hardware_interpolation`",
                                  projector_name(parameters.projector)));
 }
 

@@ -81,13 +81,13 @@ UserProjector::UserProjector(const std::string& name, const std::string& source,
                       .remedy = "docs/projectors has an example of each"});
   std::string macros;
   for (const auto& [macro, value] : options.macros) {
-    check_name(macro, "`macros`");
+    check_name(macro, "the macros");
     macros += fmt::format("#define {} {}\n", macro, value);
   }
   for (const auto& [table, values] : *tables_) {
-    check_name(table, "`tables`");
+    check_name(table, "the tables");
     if (values.empty())
-      throw InputError({.what = "`tables`", .found = table + " without numbers", .expected = "at least one"});
+      throw InputError({.what = "the tables", .found = table + " without numbers", .expected = "at least one"});
   }
   read_defines(macros + text);
   build_options_ = ray_model_ ? "-D RAY_MODEL" : "";

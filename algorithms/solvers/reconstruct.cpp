@@ -11,6 +11,7 @@
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/system/error.hpp"
@@ -192,6 +193,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   look_at_reference(parameters.regulariser, inputs.reference);
   const Work work(inputs.projections->grid(), geometry, output.grid(), parameters, inputs.given());
   log_automatic_ray_ends(geometry, output.grid(), inputs.projections->grid());
+  check_users_adjoint(*work.parameters.projector, parameters.method, work.geometry, work.volume, work.stack, devices);
   const RayTotals totals = checked_totals(inputs);
   ReconstructionResult result;
   result.projections = std::sqrt(totals.norm2);

@@ -12,6 +12,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "apps/commands/projector_tables.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
@@ -63,8 +64,9 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   check_projections(stack, "'" + command.input + "'", scan.geometry, "'" + command.geometry + "'",
                     DetectorShape::flat_or_cylinder);
   require_seen(grid, "the volume", stack, "'" + command.input + "'", scan.geometry);
-  const RayChoices rays = voxels ? RayChoices{through_all(scan.geometry, grid, stack)}
-                                 : choose_rays(command.rays, false, scan.geometry, grid, "the volume", stack);
+  const RayChoices rays =
+      voxels ? RayChoices{through_all(scan.geometry, grid, stack)}
+             : choose_rays(command.rays, false, scan.geometry, grid, "the volume", stack, table_numbers(job));
   const Geometry& geometry = rays.geometry;
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))

@@ -11,6 +11,7 @@
 #include "algorithms/jobs/setting_values.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "apps/commands/projector_tables.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
@@ -73,7 +74,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", scan);
   const bool hardware = command.hardware();
   const RayChoices choices =
-      choose_rays(command.rays, hardware, scan, grid, "the volume '" + command.input + "'", stack);
+      choose_rays(command.rays, hardware, scan, grid, "the volume '" + command.input + "'", stack, table_numbers(job));
   const Geometry& geometry = choices.geometry;
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");

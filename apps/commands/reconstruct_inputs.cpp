@@ -9,6 +9,7 @@
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "algorithms/checks/visibility.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
+#include "apps/commands/projector_tables.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/counts_report.hpp"
@@ -138,7 +139,7 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
   warn_of_unseen(work.grid, "the volume", work.stack, work.geometry);
   auto rays = choose_rays(command.rays, command.parameters.hardware_interpolation, work.geometry, work.grid,
-                          "the volume", work.stack);
+                          "the volume", work.stack, table_numbers(job));
   work.geometry = std::move(rays.geometry);
   command.parameters.projector = rays.projector;
   if (!command.weights.empty())

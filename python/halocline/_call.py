@@ -241,6 +241,8 @@ class Call:
             value = bool(value)
         if row is None:  # the verb names those that it has
             self.set(name, "true")
+        elif name == "projector_table" and isinstance(value, Mapping):
+            self.tables(keyword, value)
         elif row["flag"]:
             if value is not True and value is not False:
                 raise InputError(f"--{name.replace('_', '-')} is {_shown(value)}; expected True or False")
@@ -264,6 +266,18 @@ class Call:
             self.inputs(name, value if several else (value,), grid, keyword)
         else:
             self.set(name, *_flat(keyword, np.asarray(value).tolist() if is_array(value) else value))
+
+    def tables(self, keyword: str, tables: Mapping[str, Any]) -> None:
+        """Arrays of a projector, by the names in its text."""
+        words: List[Any] = []
+        for table, values in tables.items():
+            if isinstance(values, (str, os.PathLike)):
+                words.append(f"{table}={os.fspath(values)}")
+            else:
+                name = f"{keyword} {table}"
+                self._name_of(name, np.atleast_3d(as_values(values, table)), None)
+                words.append(_core.Named(name, f"{table}="))
+        self.set("projector_table", *words)
 
     def _require_own_memory(self) -> None:
         """Raises InputError for results in the memory of inputs, which are read while these are written."""

@@ -73,6 +73,13 @@ def _device_of(array: Any) -> Any:
     return array.context.devices[0]
 
 
+def empty(like: Any, shape: Sequence[int]) -> Any:
+    """An array of float32 in the context of another one, with its queue."""
+    import pyopencl.array
+
+    return pyopencl.array.empty(queue_of(like), tuple(shape), np.float32)
+
+
 class Home:
     """Arrays of a call in a context of PyOpenCL: that of the first array, and its device."""
 
@@ -82,6 +89,10 @@ class Home:
         self._inputs: Dict[str, Tuple[int, int, Any]] = {}
         self._places: Dict[str, Tuple[int, int, Any]] = {}
         self._results: List[str] = []
+
+    @property
+    def device(self) -> Any:
+        return self._device
 
     def has(self, array: Any) -> bool:
         return bool(array.context == self._first.context)

@@ -78,6 +78,23 @@ class Grid:
             origin = (float(x), float(y), float(z))
         return (i, j, k), (di, dj, dk), origin, direction
 
+    def __getitem__(self, part: Any) -> "Grid":
+        """The grid of a part of the volume, at its place: slices and whole numbers along k, j, i, as of an array;
+        a whole number leaves an axis of one."""
+        given = part if isinstance(part, tuple) else (part,)
+        if len(given) > 3 or any(isinstance(each, slice) and each.step not in (None, 1) for each in given):
+            raise IndexError(f"{part!r} is no part of a grid; expected up to three numbers or slices without steps (k, j, i)")
+        first, shape = [], []
+        for each, size in zip(given + (slice(None),) * (3 - len(given)), self.shape):
+            begin, end = each.indices(size)[:2] if isinstance(each, slice) else (range(size)[each], range(size)[each] + 1)
+            if end <= begin:
+                raise IndexError(f"{part!r} has no voxels; the grid has {self.shape}")
+            first.append(begin)
+            shape.append(end - begin)
+        _, spacing, origin, direction = self.as_tuple()
+        place = np.asarray(origin) + np.reshape(direction, (3, 3)) @ (np.asarray(first[::-1]) * spacing)
+        return Grid(shape, self.spacing, tuple(float(each) for each in place), direction)
+
     @classmethod
     def from_tuple(cls, values: GridTuple) -> "Grid":
         size, spacing, origin, direction = values

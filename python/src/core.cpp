@@ -201,5 +201,6 @@ NB_MODULE(_core, module) {
   add_geometry(module);
   add_arrays(module);
   add_kernels(module);
+  add_patches(module);
   add_report(module);
 }

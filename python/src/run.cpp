@@ -170,7 +170,7 @@ nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& wanted,
 
 // An array, a grid or a geometry of the call, as the value of a setting.
 struct Named {
-  std::string name;
+  std::string name, before;  ///< text of the setting before it
 };
 using Value = std::variant<std::string, Named>;
 using Given = std::vector<std::pair<std::string, std::vector<Value>>>;
@@ -181,7 +181,8 @@ std::vector<GivenSetting> words_of(const Given& given) {
     result.push_back({name, {}});
     for (const Value& value : values) {
       const auto* named = std::get_if<Named>(&value);
-      result.back().words.push_back(named != nullptr ? MemoryFiles::path(named->name) : std::get<std::string>(value));
+      result.back().words.push_back(named != nullptr ? named->before + MemoryFiles::path(named->name)
+                                                     : std::get<std::string>(value));
     }
   }
   return result;
@@ -348,7 +349,8 @@ void add_run(nb::module_& module) {
   module.attr("WITH_ITK") = false;
 #endif
   nb::class_<Named>(module, "Named")
-      .def(nb::init<std::string>(), nb::arg("name"), "An array, a grid or a geometry of a call, as a setting's value.");
+      .def(nb::init<std::string, std::string>(), nb::arg("name"), nb::arg("before") = "",
+           "An array, a grid or a geometry of a call, as a setting's value, and the text before it.");
   module.def(
       "run", &run, nb::arg("verb"), nb::arg("settings"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
       nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),

@@ -35,6 +35,14 @@ def test_verbs_take_a_file(geometry, grid, volume, projections):
     assert np.abs(hc.project(volume, geometry, grid, projector=path) - projections).max() < 1e-5 * projections.max()
     A = hc.Operator(geometry, grid, projector=path)
     assert hc.adjoint_error(A) < 1e-6
+    attenuated = {"projector": str(EXAMPLES / "attenuated.cl"), "projector_table": {"mu": volume}}
+    on = hc.Context(geometry, grid, projector=arrays.Projector(EXAMPLES / "attenuated.cl", tables={"mu": volume}))
+    y = hc.project(volume, geometry, grid, **attenuated)
+    assert np.array_equal(y, on.operator(on.array(volume)).get())
+    x = hc.reconstruct(y, geometry, grid, method="cgls", iterations=10, **attenuated)
+    assert np.linalg.norm(x - volume) < 0.5 * np.linalg.norm(volume)
+    with pytest.raises(hc.InputError, match="projector_table"):
+        hc.project(volume, geometry, grid, projector="joseph", projector_table={"mu": volume})
 
 
 @pytest.mark.parametrize("call, message", [

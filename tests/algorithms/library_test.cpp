@@ -73,13 +73,15 @@ TEST(Library, SpacingsArePositive) {
 }
 
 TEST(Library, FramesStandOneUponTheOther) {
-  DenoiseParameters parameters{.method = "pdu4d", .alpha = 15, .time = {.weight = 1, .depth = 5}};
+  DenoiseParameters parameters{.method = "pdu4d", .alpha = 15};
+  parameters.time = {.weight = 1, .depth = 5};
   EXPECT_THAT(refusal_of([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
               HasSubstr("time.depth is 5"));
 }
 
 TEST(Library, GuidanceNeedsAReference) {
-  DenoiseParameters parameters{.regulariser = {.guided = true}};
+  DenoiseParameters parameters;
+  parameters.regulariser = {.guided = true};
   EXPECT_THAT(refusal_of([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
               HasSubstr("`reference`"));
 }

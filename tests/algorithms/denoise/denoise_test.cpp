@@ -324,7 +324,8 @@ TEST(Denoise, WeightsAreDividedByTheMeanOfThePositiveOnes) {
 
 TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
   const Volume f = reference::two_balls(24, 0.1), truth = reference::two_balls(24, 0);
-  DenoiseParameters parameters{.alpha = 15, .regulariser = {.minimum = 0, .maximum = 1.3}};
+  DenoiseParameters parameters{.alpha = 15};
+  parameters.regulariser = {.minimum = 0, .maximum = 1.3};
   const auto bounded = denoise(f, nullptr, parameters, device());
   EXPECT_TRUE(bounded.converged);
   const auto [low, high] = std::minmax_element(bounded.output.voxels.begin(), bounded.output.voxels.end());
@@ -362,7 +363,8 @@ TEST(Denoise, BoundsHoldAsNumbersOfFloat32) {
         0.5 * distance + result.lambda * reference::total_variation(lattice, reference::image_of(result.output));
     EXPECT_GE(energy, result.dual * (1 - 1e-7)) << bound;
   }
-  DenoiseParameters between{.regulariser = {.minimum = 0.1, .maximum = std::nextafter(0.1, 1.0)}};
+  DenoiseParameters between;
+  between.regulariser = {.minimum = 0.1, .maximum = std::nextafter(0.1, 1.0)};
   EXPECT_THAT(refusal_of([&] { denoise(f, nullptr, between, device()); }), HasSubstr("no number of float32"));
 }
 
@@ -416,7 +418,8 @@ TEST(Denoise, HubersAlphaIsFoundWhateverDelta) {
   const Volume f = reference::two_balls(32, 0.1), truth = reference::two_balls(32, 0);
   double before = 0;
   for (const double delta : {10.0, 100.0, 1e6}) {
-    DenoiseParameters parameters{.regulariser = {.variation = Variation::huber, .huber_delta = delta}};
+    DenoiseParameters parameters;
+    parameters.regulariser = {.variation = Variation::huber, .huber_delta = delta};
     const auto result = denoise(f, nullptr, parameters, device());
     EXPECT_TRUE(result.rule_met) << delta;
     const double error = rms(result.output, truth);  // far above all slopes delta changes nothing but the unit of alpha

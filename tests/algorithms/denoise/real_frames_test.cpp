@@ -49,7 +49,8 @@ TEST(DynamicGel, FlickerGoesAndTheInflowStays) {
   const auto devices = open_devices({});
   const Volume noisy =
       reconstructed_frames(read_image(real_data("fan_gel_dynamic/gel_17x72_projections.mha")), devices);
-  DenoiseParameters parameters{.method = "pdu4d", .time = {.weight = 0.3}};
+  DenoiseParameters parameters{.method = "pdu4d"};
+  parameters.time = {.weight = 0.3};
   const auto result = denoise(noisy, nullptr, parameters, devices);
   EXPECT_TRUE(result.converged);
   // Places of the contrast at frame 10, and its amount: the mean change since the first frame.

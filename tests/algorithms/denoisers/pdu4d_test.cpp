@@ -221,7 +221,8 @@ TEST(Frames, NoiseIsWhatNeitherTextureNorChangeExplains) {
 
 TEST(Frames, AlphaIsChosenByTheNoise) {
   const Volume f = growing_ball({20, 18, 16, 10}, {1, 1, 1}, 0.2);
-  DenoiseParameters parameters{.method = "pdu4d", .time = {1.0, 16}};
+  DenoiseParameters parameters{.method = "pdu4d"};
+  parameters.time = {1.0, 16};
   const auto result = denoise(f, nullptr, parameters, device());
   EXPECT_TRUE(result.converged);
   EXPECT_NEAR(result.noise_sigma, 0.2, 0.02);
@@ -232,7 +233,8 @@ TEST(Frames, AlphaIsChosenByTheNoise) {
 TEST(Frames, AlphaGoesWithTheSpacing) {
   for (const std::array<std::size_t, 4>& size : {std::array<std::size_t, 4>{12, 10, 8, 6}, {1, 1, 1, 60}}) {
     Volume f = growing_ball(size, {1, 1, 1}, 0.2);
-    DenoiseParameters parameters{.method = "pdu4d", .time = {1.0, size[2]}};
+    DenoiseParameters parameters{.method = "pdu4d"};
+    parameters.time = {1.0, size[2]};
     if (f.grid.slice() == 1) parameters.target_fidelity = 0.5;  // a single voxel shows no noise
     const double lambda = denoise(f, nullptr, parameters, device()).lambda;
     for (const double scale : {1e-9, 1e7}) {
@@ -247,7 +249,8 @@ TEST(Frames, AlphaGoesWithTheSpacing) {
 
 TEST(Frames, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
   Volume f = growing_ball({20, 18, 16, 6}, {1, 1.5, 1}, 0.2);
-  DenoiseParameters parameters{.method = "pdu4d", .alpha_sigma = 1.5, .time = {1.2, 16}};
+  DenoiseParameters parameters{.method = "pdu4d", .alpha_sigma = 1.5};
+  parameters.time = {1.2, 16};
   Volume scaled = f;
   for (std::size_t n = 0; n < f.voxels.size(); ++n) {
     scaled.voxels[n] = 37 * f.voxels[n] + 1000;
@@ -276,7 +279,8 @@ TEST(Frames, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
 TEST(Frames, TogetherTheyAreBetterThanAlone) {
   const std::array<std::size_t, 4> size{20, 18, 16, 10};
   const Volume f = growing_ball(size, {1, 1, 1}, 0.2, 4, 0.1), truth = growing_ball(size, {1, 1, 1}, 0, 4, 0.1);
-  DenoiseParameters parameters{.method = "pdu4d", .alpha = 12, .time = {0.5, 16}};
+  DenoiseParameters parameters{.method = "pdu4d", .alpha = 12};
+  parameters.time = {0.5, 16};
   const double together = rms(denoise(f, nullptr, parameters, device()).output, truth);
   const Grid frame = frame_grid(f.grid, 16);
   for (const double alpha : {6, 8, 10}) {
@@ -290,7 +294,8 @@ TEST(Frames, TogetherTheyAreBetterThanAlone) {
 
 TEST(Frames, TheThirdAxisCanBeTime) {
   const Volume f = growing_ball({24, 20, 1, 12}, {1, 1, 0.01}, 0.2);
-  DenoiseParameters parameters{.alpha = 8, .time = {.weight = 1.5}};
+  DenoiseParameters parameters{.alpha = 8};
+  parameters.time = {.weight = 1.5};
   const auto timed = denoise(f, nullptr, parameters, device());
   EXPECT_EQ(timed.output.grid.spacing[2], 0.01);
   Volume spaced = f;
@@ -319,7 +324,8 @@ TEST(Frames, WrongOptionsAreNamed) {
       EXPECT_THAT(error.what(), testing::HasSubstr(text));
     }
   };
-  DenoiseParameters parameters{.method = "pdu4d", .time = {.depth = 4}};
+  DenoiseParameters parameters{.method = "pdu4d"};
+  parameters.time = {.depth = 4};
   expect_refused(parameters, "`time.weight` is missing");
   parameters.time.weight = -1;
   expect_refused(parameters, "`time.weight` is -1");

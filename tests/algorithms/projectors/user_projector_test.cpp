@@ -10,7 +10,9 @@
 #include <numeric>
 
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
+#include "host/system/input_file.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/reconstruct_run.hpp"
@@ -213,6 +215,39 @@ void expect_refused(const std::function<void()>& action, const std::string& part
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
+}
+
+std::string text_of(const std::string& path) {
+  return read_text_file(path, "the example", 1 << 20);
+}
+
+TEST(UserProjector, PairsThatAreNotAdjointAreFoundBySolvers) {
+  const auto scene = whole_scenes().front();
+  const MeasuredScan scan{
+      scene, project(reference::random_volume(scene.grid, 7), scene.geometry, scene.projections, device()).output};
+  const std::string right = text_of(example("nearest"));
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = right;
+    const auto at = text.rfind(from);
+    EXPECT_NE(at, text.npos);
+    return Projector(UserProjector("mine", text.replace(at, from.size(), to)));
+  };
+  const auto error = [&](const Projector& projector) {
+    return measured_adjoint_error(projector, scene.geometry, scene.grid, scene.projections, device());
+  };
+  const Projector mine(UserProjector("mine", right)),
+      scaled = replaced("path_mm(", "1.01f * path_mm("),
+      shifted = replaced("near.y != (axis == 2 ? j : k)", "near.y + 1 != (axis == 2 ? j : k)");
+  EXPECT_LT(error(mine), 1e-6);
+  EXPECT_NEAR(error(scaled), 0.01, 1e-5);
+  EXPECT_GT(error(shifted), 0.3);
+  ReconstructionParameters parameters{.method = "cgls", .passes = 2};
+  parameters.projector = mine;
+  EXPECT_NO_THROW(scan.reconstructed(parameters));
+  parameters.projector = scaled;
+  expect_refused([&] { scan.reconstructed(parameters); }, "is not the adjoint of project (error 0.01)");
+  parameters.method = "sirt";
+  EXPECT_NO_THROW(scan.reconstructed(parameters));
 }
 
 TEST(UserProjector, RefusesTextsThatAreNoProjector) {

@@ -1,0 +1,250 @@
+#include "algorithms/projectors/patches.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "algorithms/support/check_input.hpp"
+#include "algorithms/support/kernel_numbers.hpp"
+#include "host/system/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t sums_of_voxel = 16, widest_group = 16;  // PARTS and GROUP of patches.cl
+constexpr std::size_t most_voxels = std::size_t{1} << 30;
+
+// The place of a box in voxels from the volume's middle: centre and steps along its axes, four numbers each.
+std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
+  std::array<double, 3> middle{};
+  for (int axis = 0; axis < 3; ++axis) middle[axis] = 0.5 * (static_cast<double>(box.size[axis]) - 1);
+  const auto index = [&](std::array<double, 3> at) {
+    const auto world = box.world(at[0], at[1], at[2]);
+    return volume.index(world[0], world[1], world[2]);
+  };
+  const auto centre = index(middle);
+  std::array<float, 16> place{};
+  for (int axis = 0; axis < 3; ++axis) {
+    place[axis] = static_cast<float>(centre[axis] - 0.5 * (static_cast<double>(volume.size[axis]) - 1));
+    auto next = middle;
+    next[axis] += 1;
+    const auto stepped = index(next);
+    for (int along = 0; along < 3; ++along)
+      place[4 + 4 * axis + along] = static_cast<float>(stepped[along] - centre[along]);
+  }
+  return place;
+}
+
+std::vector<int> all_views(std::size_t count) {
+  std::vector<int> views(count);
+  std::iota(views.begin(), views.end(), 0);
+  return views;
+}
+
+}  // namespace
+
+Patches::Patches(const Device& device, const Geometry& geometry, const Grid& volume, const Grid& projections)
+    : device_(device), geometry_(geometry), volume_(volume), projections_(projections) {
+  check_grid(volume, "the volume");
+  check_projections(projections, "the projections", geometry, "the geometry", DetectorShape::flat);
+  const std::size_t most = device.info().max_work_group;
+  if (most < sums_of_voxel)
+    throw InputError(
+        fmt::format("{} takes groups of {} work-items; patches need {}", device.info().name, most, sums_of_voxel));
+  width_ = std::min(widest_group, most / sums_of_voxel);
+  options_ =
+      fmt::format("-D DISTANCE_WEIGHT=0 -D GROUP={}{}", width_, projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
+  const std::vector<float> none(12 * geometry.views.size(), 0.0f);
+  matrices_ = filled("matrices", none.data(), none.size() * sizeof(float));
+  replace_views(0, geometry.views);
+  set_views({});
+}
+
+Buffer Patches::filled(const std::string& name, const void* values, std::size_t bytes) {
+  Buffer buffer = device_.buffer("patches: " + name, bytes);
+  device_.write(buffer, 0, values, bytes).wait();
+  return buffer;
+}
+
+void Patches::set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes) {
+  std::vector<std::array<std::int32_t, 4>> sizes;
+  std::vector<std::array<std::int32_t, 2>> strides;
+  largest_ = 0;
+  for (const Shape& shape : shapes) {
+    sizes.push_back(shape.size_and_offset);
+    strides.push_back(shape.strides);
+    const auto& size = shape.size_and_offset;
+    largest_ = std::max(largest_, static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) *
+                                      static_cast<std::size_t>(size[2]));
+  }
+  device_.finish();  // calls before still use those that are replaced
+  places_ = filled("places", places.data(), places.size() * sizeof places[0]);
+  shapes_ = filled("shapes", sizes.data(), sizes.size() * sizeof sizes[0]);
+  strides_ = filled("strides", strides.data(), strides.size() * sizeof strides[0]);
+  count_ = places.size();
+}
+
+void Patches::set_boxes(std::span<const Grid> boxes) {
+  if (boxes.empty()) throw InputError({.what = "the list of boxes", .found = "empty", .expected = "at least one box"});
+  std::vector<std::array<float, 16>> places;
+  std::vector<Shape> shapes;
+  std::size_t voxels = 0;
+  for (const Grid& box : boxes) {
+    check_grid(box, "a box");
+    const auto& size = box.size;
+    places.push_back(place_of(box, volume_));
+    shapes.push_back({{number(size[0]), number(size[1]), number(size[2]), number(voxels)},
+                      {number(size[0]), number(size[0] * size[1])}});
+    voxels += box.count();
+    if (voxels > most_voxels)
+      throw InputError(
+          {.what = "the list of boxes", .found = "more than 2^30 voxels", .expected = "fewer, in several calls"});
+  }
+  set_places(places, shapes);
+  boxes_.assign(boxes.begin(), boxes.end());
+  voxels_ = voxels;
+}
+
+void Patches::set_parts(std::span<const Part> parts_of_volume) {
+  if (parts_of_volume.empty())
+    throw InputError({.what = "the list of parts", .found = "empty", .expected = "at least one part of the volume"});
+  if (volume_.count() > most_voxels)
+    throw InputError(
+        {.what = "the volume", .found = "more than 2^30 voxels", .expected = "boxes in arrays of their own"});
+  std::vector<std::array<float, 16>> places;
+  std::vector<Shape> shapes;
+  std::vector<Grid> boxes;
+  for (const Part& part : parts_of_volume) {
+    Grid box = volume_;
+    for (int axis = 0; axis < 3; ++axis)
+      if (part.size[axis] == 0 || part.first[axis] + part.size[axis] > volume_.size[axis])
+        throw InputError(
+            {.what = "the list of parts",
+             .found = fmt::format("{} voxels from {} on along axis {}", part.size[axis], part.first[axis], axis),
+             .expected = fmt::format("a part of the {} of the volume", volume_.size[axis])});
+    box.size = part.size;
+    const auto origin = volume_.world(static_cast<double>(part.first[0]), static_cast<double>(part.first[1]),
+                                      static_cast<double>(part.first[2]));
+    std::copy(origin.begin(), origin.end(), box.origin.begin());
+    const std::size_t first = part.first[0] + volume_.size[0] * (part.first[1] + volume_.size[1] * part.first[2]);
+    places.push_back(place_of(box, volume_));
+    shapes.push_back({{number(part.size[0]), number(part.size[1]), number(part.size[2]), number(first)},
+                      {number(volume_.size[0]), number(volume_.size[0] * volume_.size[1])}});
+    boxes.push_back(box);
+  }
+  set_places(places, shapes);
+  boxes_ = std::move(boxes);
+  voxels_ = volume_.count();
+}
+
+void Patches::set_views(std::span<const int> views) {
+  const auto count = static_cast<int>(geometry_.views.size());
+  const std::vector<int> list =
+      views.empty() ? all_views(geometry_.views.size()) : std::vector(views.begin(), views.end());
+  for (const int view : list)
+    if (view < 0 || view >= count)
+      throw InputError({.what = "the list of views",
+                        .found = std::to_string(view),
+                        .expected = fmt::format("numbers from 0 to {}", count - 1)});
+  if (list.size() > geometry_.views.size())
+    throw InputError({.what = "the list of views",
+                      .found = fmt::format("{} numbers", list.size()),
+                      .expected = fmt::format("at most {}, the views of the geometry", count)});
+  const std::size_t bytes = list.size() * sizeof(int);
+  if (views_.bytes() < bytes) views_ = device_.buffer("patches: views", geometry_.views.size() * sizeof(int));
+  device_.finish();
+  device_.write(views_, 0, list.data(), bytes).wait();
+  views_used_ = list.size();
+}
+
+void Patches::replace_views(std::size_t first, std::span<const View> views) {
+  if (first + views.size() > geometry_.views.size())
+    throw InputError({.what = "the new views",
+                      .found = fmt::format("{} from {} on", views.size(), first),
+                      .expected = fmt::format("a part of the {} there are", geometry_.views.size())});
+  std::vector<float> matrices;
+  for (const View& view : views)
+    for (const double value : index_to_detector(view, volume_, projections_))
+      matrices.push_back(static_cast<float>(value));
+  std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
+  device_.finish();
+  device_.write(matrices_, 12 * first * sizeof(float), matrices.data(), matrices.size() * sizeof(float)).wait();
+}
+
+Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool add, std::span<const Event> waits) {
+  if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
+  const std::array<KernelArgument, 10> arguments{&projections,
+                                                 &matrices_,
+                                                 &views_,
+                                                 &places_,
+                                                 &shapes_,
+                                                 &strides_,
+                                                 &boxes,
+                                                 number(views_used_),
+                                                 number(projections_.size[0]),
+                                                 number(projections_.size[1])};
+  return device_.launch({"patches.cl", "patches_backproject", options_ + (add ? " -D ADD" : "")},
+                        {parts_of(largest_, width_) * width_, sums_of_voxel, count_}, arguments, waits,
+                        std::array<std::size_t, 3>{width_, sums_of_voxel, 1});
+}
+
+Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {
+  if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
+  if (fixed_.bytes() == 0) fixed_ = device_.buffer("patches: sums", 8 * pixels());
+  if (partial_.bytes() == 0) partial_ = device_.buffer("patches: largest", 4);
+  std::vector<Event> done(waits.begin(), waits.end());
+  done.push_back(device_.fill(fixed_, 0, 0, fixed_.bytes(), waits));
+  done.push_back(device_.fill(partial_, 0, 0, partial_.bytes(), waits));
+  const std::array<KernelArgument, 4> of_largest{&boxes, &shapes_, &strides_, &partial_};
+  const Event known =
+      device_.launch({"patches.cl", "patches_largest", options_}, {largest_, 1, count_}, of_largest, done);
+  const std::array<KernelArgument, 11> arguments{&boxes,
+                                                 &matrices_,
+                                                 &views_,
+                                                 &places_,
+                                                 &shapes_,
+                                                 &strides_,
+                                                 &partial_,
+                                                 &fixed_,
+                                                 number(views_used_),
+                                                 number(projections_.size[0]),
+                                                 number(projections_.size[1])};
+  const Event added = device_.launch({"patches.cl", "patches_project", options_}, {largest_, sums_of_voxel, count_},
+                                     arguments, std::span(&known, 1));
+  const std::array<KernelArgument, 4> of_pixels{&fixed_, &partial_, &projections, static_cast<std::int64_t>(pixels())};
+  return device_.launch({"patches.cl", "patches_pixels", options_}, {pixels(), 1, 1}, of_pixels, std::span(&added, 1));
+}
+
+namespace {
+
+void require_count(std::size_t found, std::size_t expected, const char* what) {
+  if (found != expected)
+    throw InputError(
+        {.what = what, .found = fmt::format("{} numbers", found), .expected = fmt::format("{}", expected)});
+}
+
+}  // namespace
+
+std::vector<float> Patches::backproject(std::span<const float> projections) {
+  require_count(projections.size(), pixels(), "the projections");
+  const Buffer from = filled("projections", projections.data(), projections.size_bytes());
+  const Buffer to = device_.buffer("patches: boxes", 4 * voxels());
+  const Event zero = device_.fill(to, 0, 0, to.bytes());
+  const Event done = backproject(from, to, false, std::span(&zero, 1));
+  std::vector<float> result(voxels());
+  device_.read(to, 0, result.data(), to.bytes(), std::span(&done, 1)).wait();
+  return result;
+}
+
+std::vector<float> Patches::project(std::span<const float> boxes) {
+  require_count(boxes.size(), voxels(), "the boxes");
+  const Buffer from = filled("boxes", boxes.data(), boxes.size_bytes());
+  const Buffer to = device_.buffer("patches: projections", 4 * pixels());
+  const Event done = project(from, to);
+  std::vector<float> result(pixels());
+  device_.read(to, 0, result.data(), to.bytes(), std::span(&done, 1)).wait();
+  return result;
+}
+
+}  // namespace halocline

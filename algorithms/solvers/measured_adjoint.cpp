@@ -1,0 +1,93 @@
+#include "algorithms/solvers/measured_adjoint.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "algorithms/projectors/user_projector.hpp"
+#include "algorithms/solvers/methods.hpp"
+#include "host/system/error.hpp"
+#include "host/system/log.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t most_views = 16;
+
+// A number in [-0.5, 0.5) for each place (Steele, Lea & Flood 2014).
+float random_at(std::uint64_t place) {
+  std::uint64_t z = (place + 1) * 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return static_cast<float>((z ^ (z >> 31)) >> 40) * 0x1p-24f - 0.5f;
+}
+
+class RandomSource : public VolumeSource {
+ public:
+  explicit RandomSource(const Grid& grid) : grid_(grid) {}
+  const Grid& grid() const override { return grid_; }
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    for (std::size_t n = 0; n < count; ++n) to[n] = random_at(first + n);
+  }
+
+ private:
+  Grid grid_;
+};
+
+// Adds up products with the values of RandomSource.
+class RandomDot : public VolumeSink {
+ public:
+  explicit RandomDot(const Grid& grid) : grid_(grid) {}
+  const Grid& grid() const override { return grid_; }
+  void begin() override { sum_ = 0; }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    double sum = 0;
+    for (std::size_t n = 0; n < count; ++n) sum += static_cast<double>(from[n]) * random_at(first + n);
+    const std::lock_guard lock(mutex_);
+    sum_ += sum;
+  }
+  double sum() const { return sum_; }
+
+ private:
+  Grid grid_;
+  std::mutex mutex_;
+  double sum_ = 0;
+};
+
+}  // namespace
+
+double measured_adjoint_error(const Projector& projector, const Geometry& geometry, const Grid& volume,
+                              const Grid& projections, const std::vector<Device>& devices) {
+  Geometry some = geometry;
+  some.views.clear();
+  const std::size_t count = geometry.views.size(), step = (count + most_views - 1) / most_views;
+  for (std::size_t view = 0; view < count; view += step) some.views.push_back(geometry.views[view]);
+  Grid stack = projections;
+  stack.size[2] = some.views.size();
+  Volume y = Volume::uninitialised(stack);
+  MemorySink forward(y);
+  project_into(RandomSource(volume), some, forward, {projector}, devices);
+  const double squared = std::inner_product(y.voxels.begin(), y.voxels.end(), y.voxels.begin(), 0.0);
+  RandomDot back(volume);
+  backproject_into(MemorySource(y), some, back, projector, devices);
+  return squared > 0 ? std::abs(squared - back.sum()) / squared : std::abs(back.sum());
+}
+
+void check_users_adjoint(const Projector& projector, const std::string& method, const Geometry& geometry,
+                         const Grid& volume, const Grid& projections, const std::vector<Device>& devices) {
+  if (projector.users() == nullptr || projector.users()->is_ray_model()) return;
+  const double error = measured_adjoint_error(projector, geometry, volume, projections, devices);
+  if (error <= largest_adjoint_error) return;
+  const std::string found = fmt::format("{}: its kernel backproject is not the adjoint of project (error {:.2g})",
+                                        projector_name(projector), error);
+  if (solver_method(method).adjoint)
+    throw InputError(
+        fmt::format("{}, without which `method = {}` does not converge; mend the kernels, write a ray "
+                    "model, or take `method = sirt` or another that does not need it",
+                    found, method));
+  library_log()->warn("{}; {} may end in another image, or diverge", found, method);
+}
+
+}  // namespace halocline

@@ -1,0 +1,189 @@
+// Back-projection to patches, boxes of any place, direction and size, and its exact adjoint: for networks that see a part of an object at
+// low latency (Graas, Palenstijn, van Werkhoven & Lucka 2024), and for planes, lines and points.
+//
+// A voxel (i, j, k) of box n is the point
+//   x = centre + (i - (nx - 1)/2) across + (j - (ny - 1)/2) along + (k - (nz - 1)/2) up
+// in voxels from the middle of the volume that the matrices are made for, and gets
+//   sum over the views s of the list: weight * p_s(u, v),   u, v, weight and interpolation as in backproject.cl.
+//
+// Arrays: projections[view][row][column], unfiltered or filtered by the caller; matrices[view][12] as in backproject.cl; views: the list,
+// `count` numbers of views; places[box][4]: centre, across, along, up; shapes[box]: nx, ny, nz, and where the box begins in `boxes`;
+// strides[box]: of `boxes` along j and k.
+//
+// A box is the sum of PARTS sums over as many parts of the list, one a work-item, added in their order: the same bits whatever the device,
+// the group and the other boxes. Work-items: (voxels of the largest box, PARTS, boxes), in groups of (GROUP, PARTS, 1).
+// The adjoint adds in fixed point (fixed_point.clh), so that its bits do not depend on the order either: 2^-32 of the largest voxel, which
+// patches_largest finds before. sums: two words a pixel.
+// ADD: adds to what is stored. SINGLE_ROW, DISTANCE_WEIGHT: as in backproject.cl.
+#pragma OPENCL FP_CONTRACT OFF
+#include "fixed_point.clh"
+#include "voxel_driven.clh"
+
+#ifndef PARTS
+#define PARTS 16
+#endif
+#ifndef GROUP
+#define GROUP 16
+#endif
+
+typedef struct {
+  float x, y, z;
+} Point;
+
+INLINE Point point_in(__global const float4* restrict place, int4 shape, int voxel) {
+  const int plane = shape.x * shape.y, k = voxel / plane, rest = voxel - k * plane, j = rest / shape.x,
+            i = rest - j * shape.x;
+  const float a = (float)i - 0.5f * (float)(shape.x - 1), b = (float)j - 0.5f * (float)(shape.y - 1),
+              c = (float)k - 0.5f * (float)(shape.z - 1);
+  const float4 centre = place[0], across = place[1], along = place[2], up = place[3];
+  Point point;
+  point.x = fma(c, up.x, fma(b, along.x, fma(a, across.x, centre.x)));
+  point.y = fma(c, up.y, fma(b, along.y, fma(a, across.y, centre.y)));
+  point.z = fma(c, up.z, fma(b, along.z, fma(a, across.z, centre.z)));
+  return point;
+}
+
+INLINE float of_point(float4 row, Point point) {
+  return fma(point.z, row.z, fma(point.x, row.x, fma(point.y, row.y, row.w)));
+}
+
+// Where a view sees a point: the lower pixel, the fractions to the next, and the weight of the view; 0 outside.
+typedef struct {
+  int column, row;
+  float along_row, along_column, weight;
+} Seen;
+
+INLINE Seen seen_at(__global const float4* restrict matrix, Point point, int columns, int rows) {
+  const float w = of_point(matrix[2], point);
+  const bool in_front = w > 0.0f;
+  const float inverse_w = in_front ? 1.0f / w : 0.0f;
+  const float u = of_point(matrix[0], point) * inverse_w, v = row_of(of_point(matrix[1], point) * inverse_w);
+  const Position across = position(u, 0, columns), along = position(v, 0, rows);
+  Seen seen;
+  seen.column = across.quad - 1, seen.row = along.quad - 1;
+  seen.along_row = across.fraction, seen.along_column = along.fraction;
+  seen.weight = across.inside && along.inside ? voxel_weight(inverse_w, in_front) : 0.0f;
+  return seen;
+}
+
+INLINE float pixel_at(__global const float* restrict view, int column, int row, int columns, int rows) {
+  return (uint)column < (uint)columns && (uint)row < (uint)rows ? view[row * columns + column] : 0.0f;
+}
+
+INLINE float sample_of(__global const float* restrict view, Seen seen, int columns, int rows) {
+  const float low = fma(seen.along_row, pixel_at(view, seen.column + 1, seen.row, columns, rows),
+                        (1.0f - seen.along_row) * pixel_at(view, seen.column, seen.row, columns, rows));
+#ifdef SINGLE_ROW
+  return low;
+#else
+  const float high = fma(seen.along_row, pixel_at(view, seen.column + 1, seen.row + 1, columns, rows),
+                         (1.0f - seen.along_row) * pixel_at(view, seen.column, seen.row + 1, columns, rows));
+  return fma(seen.along_column, high, (1.0f - seen.along_column) * low);
+#endif
+}
+
+// Where a voxel of a box is stored.
+INLINE size_t place_of(int4 shape, int2 stride, int voxel) {
+  const int plane = shape.x * shape.y, k = voxel / plane, rest = voxel - k * plane, j = rest / shape.x;
+  return (size_t)shape.w + (size_t)k * stride.y + (size_t)j * stride.x + (rest - j * shape.x);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, PARTS, 1))) void patches_backproject(
+    __global const float* restrict projections, __global const float4* restrict matrices,
+    __global const int* restrict views, __global const float4* restrict places, __global const int4* restrict shapes,
+    __global const int2* restrict strides, __global float* restrict boxes, int count, int columns, int rows) {
+  __local float parts[PARTS][GROUP];
+  const int voxel = get_global_id(0), part = get_local_id(1), box = get_global_id(2), lane = get_local_id(0);
+  const int4 shape = shapes[box];
+  const bool inside = voxel < shape.x * shape.y * shape.z;
+  float sum = 0.0f;
+  if (inside) {
+    const Point point = point_in(places + 4 * box, shape, voxel);
+    const int each = (count + PARTS - 1) / PARTS, end = min(count, (part + 1) * each);
+    for (int n = part * each; n < end; ++n) {
+      const int view = views[n];
+      const Seen seen = seen_at(matrices + 3 * (size_t)view, point, columns, rows);
+      if (seen.weight == 0.0f) continue;
+      sum = fma(sample_of(projections + (size_t)view * rows * columns, seen, columns, rows), seen.weight, sum);
+    }
+  }
+  parts[part][lane] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (part != 0 || !inside) return;
+  const size_t at = place_of(shape, strides[box], voxel);
+#ifdef ADD
+  float total = boxes[at];
+#else
+  float total = 0.0f;
+#endif
+  for (int n = 0; n < PARTS; ++n) total += parts[n][lane];
+  boxes[at] = total;
+}
+
+// Scale of sums: a voxel of the largest magnitude becomes a number of 32 bits.
+INLINE int exponent_of(uint largest) {
+  return 32 - (ilogb(as_float(largest)) + 1);
+}
+
+// Largest magnitude of a box's voxels, as its bits, which are ordered as the numbers are; NaN is larger than all. Work-items: (voxels of the
+// largest box, 1, boxes).
+__kernel void patches_largest(__global const float* restrict boxes, __global const int4* restrict shapes,
+                              __global const int2* restrict strides, volatile __global uint* restrict largest) {
+  __local uint most;
+  const int voxel = get_global_id(0), box = get_global_id(2);
+  const int4 shape = shapes[box];
+  if (get_local_id(0) == 0) most = 0u;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (voxel < shape.x * shape.y * shape.z)
+    atomic_max(&most, as_uint(fabs(boxes[place_of(shape, strides[box], voxel)])));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) atomic_max(largest, most);
+}
+
+INLINE void add_pixel(volatile __global uint* restrict view, int column, int row, int columns, int rows, float value,
+                      int exponent) {
+  if ((uint)column < (uint)columns && (uint)row < (uint)rows && value != 0.0f)
+    add_fixed_point(view + 2 * (row * columns + column), convert_long_rte(ldexp(value, exponent)));
+}
+
+// Work-items as for patches_backproject.
+__kernel void patches_project(__global const float* restrict boxes, __global const float4* restrict matrices,
+                              __global const int* restrict views, __global const float4* restrict places,
+                              __global const int4* restrict shapes, __global const int2* restrict strides,
+                              __global const uint* restrict largest, volatile __global uint* restrict sums, int count,
+                              int columns, int rows) {
+  const int voxel = get_global_id(0), part = get_global_id(1), box = get_global_id(2);
+  const int4 shape = shapes[box];
+  if (voxel >= shape.x * shape.y * shape.z || part >= PARTS) return;
+  const float value = boxes[place_of(shape, strides[box], voxel)];
+  if (!(as_float(*largest) <= FLT_MAX) || value == 0.0f) return;
+  const int exponent = exponent_of(*largest);
+  const Point point = point_in(places + 4 * box, shape, voxel);
+  const int each = (count + PARTS - 1) / PARTS, end = min(count, (part + 1) * each);
+  for (int n = part * each; n < end; ++n) {
+    const int view = views[n];
+    const Seen seen = seen_at(matrices + 3 * (size_t)view, point, columns, rows);
+    if (seen.weight == 0.0f) continue;
+    volatile __global uint* at = sums + 2 * (size_t)view * rows * columns;
+    const float weighted = value * seen.weight;
+#ifdef SINGLE_ROW
+    const float low = weighted;
+#else
+    const float low = (1.0f - seen.along_column) * weighted, high = seen.along_column * weighted;
+    add_pixel(at, seen.column, seen.row + 1, columns, rows, (1.0f - seen.along_row) * high, exponent);
+    add_pixel(at, seen.column + 1, seen.row + 1, columns, rows, seen.along_row * high, exponent);
+#endif
+    add_pixel(at, seen.column, seen.row, columns, rows, (1.0f - seen.along_row) * low, exponent);
+    add_pixel(at, seen.column + 1, seen.row, columns, rows, seen.along_row * low, exponent);
+  }
+}
+
+// Work-items: pixels.
+__kernel void patches_pixels(__global const uint2* restrict sums, __global const uint* restrict largest,
+                             __global float* restrict projections, long pixels) {
+  const long pixel = get_global_id(0);
+  if (pixel >= pixels) return;
+  const bool finite = as_float(*largest) <= FLT_MAX;
+  projections[pixel] =
+      finite ? ldexp(convert_float_rte(long_of_words(sums[pixel])), *largest == 0u ? 0 : -exponent_of(*largest)) : NAN;
+}

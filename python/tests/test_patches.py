@@ -1,0 +1,63 @@
+"""Patches: boxes of voxels from new projections at every call."""
+
+import numpy as np
+import pytest
+
+import halocline as hc
+
+
+@pytest.fixture
+def placed(geometry, grid):
+    return geometry.grid_of(grid)
+
+
+def test_they_are_the_voxels_of_the_volume(geometry, placed, projections):
+    expected = hc.backproject(projections, geometry, placed, projector="voxel")
+    patches = hc.Patches(geometry, placed, [placed[3], placed[11], placed[5:9, 2:4, -1]])
+    third, eleventh, box = patches.backproject(projections)
+    assert np.abs(third[0] - expected[3]).max() < 2e-5 * expected.max()
+    assert np.abs(eleventh[0] - expected[11]).max() < 2e-5 * expected.max()
+    assert np.abs(box[..., 0] - expected[5:9, 2:4, -1]).max() < 2e-5 * expected.max()
+
+
+def test_project_is_the_adjoint(geometry, placed, projections):
+    patches = hc.Patches(geometry, placed, [placed[3]])
+    x = np.random.default_rng(1).random(placed[3].shape, np.float32)
+    forward = float(np.vdot(patches.project([x]).astype(float), projections))
+    back = float(np.vdot(x.astype(float), patches.backproject(projections)[0]))
+    assert forward == pytest.approx(back, rel=1e-6)
+
+
+def test_views(geometry, placed, projections):
+    patches = hc.Patches(geometry, placed, [placed[3]])
+    whole = patches.backproject(projections)[0]
+    views = list(range(geometry.shape[0]))
+    patches.set_views(views[::2])
+    even = patches.backproject(projections)[0].copy()
+    patches.set_views(views[1::2])
+    assert np.allclose(even + patches.backproject(projections)[0], whole, rtol=1e-5, atol=1e-5 * whole.max())
+
+
+def test_arrays_of_pyopencl_stay(geometry, placed, projections):
+    cl = pytest.importorskip("pyopencl")
+    array = pytest.importorskip("pyopencl.array")
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    given = array.to_device(queue, projections)
+    patches = hc.Patches(geometry, placed, [placed[3]], like=given)
+    found = patches.backproject(given)[0]
+    assert np.array_equal(found.get(), hc.Patches(geometry, placed, [placed[3]]).backproject(projections)[0])
+    twice = array.to_device(queue, found.get().ravel())
+    patches.backproject(given, twice, add=True)
+    assert np.allclose(twice.get().reshape(found.shape), 2 * found.get())
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda g, p, y: hc.Patches(g, p).backproject(y), "there are no boxes"),
+    (lambda g, p, y: hc.Patches(g, p, [3]), "expected Grids"),
+    (lambda g, p, y: hc.Patches(g, p, [p]).backproject(y[1:]), "projections= is"),
+    (lambda g, p, y: hc.Patches(g, p, [p]).set_views([10000]), "`?views`?"),
+    (lambda g, p, y: hc.Patches(g, p, [p]).backproject(y, add=True), "add=True"),
+])
+def test_wrong_calls(geometry, placed, projections, call, message):
+    with pytest.raises((hc.InputError, ValueError, TypeError), match=message):
+        call(geometry, placed, projections)

@@ -1,0 +1,194 @@
+// labels: device dealt
+// Patches: the voxels of back-projection to a whole volume wherever boxes are, the exact adjoint, subsets of views, and
+// parts of a volume.
+#include "algorithms/projectors/patches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/projectors/backprojection.hpp"
+#include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace halocline::patches_test {
+namespace {
+
+using reference::device;
+
+std::vector<reference::Scene> flat_scenes() {
+  std::vector<reference::Scene> all = reference::scenes();
+  std::erase_if(all, [](const auto& scene) { return scene.geometry.radius_cylindrical_detector != 0; });
+  return all;
+}
+
+// The part of a grid's voxels.
+Grid part_of(const Grid& grid, const std::array<std::size_t, 3>& first, const std::array<std::size_t, 3>& size) {
+  Grid part = grid;
+  part.size = size;
+  const auto origin =
+      grid.world(static_cast<double>(first[0]), static_cast<double>(first[1]), static_cast<double>(first[2]));
+  std::copy(origin.begin(), origin.end(), part.origin.begin());
+  return part;
+}
+
+class PatchScenes : public testing::TestWithParam<reference::Scene> {
+ protected:
+  const reference::Scene& scene = GetParam();
+  Volume stack = reference::random_volume(scene.projections, 3);
+  Patches patches{device().front(), scene.geometry, scene.grid, scene.projections};
+
+  Volume whole(const Geometry& geometry, const Volume& views) const {
+    return backproject(views, geometry, scene.grid, BackprojectionParameters{}, {device().front()}).output;
+  }
+};
+
+TEST_P(PatchScenes, HaveTheVoxelsOfTheVolume) {
+  const Volume expected = whole(scene.geometry, stack);
+  const double largest = *std::max_element(expected.voxels.begin(), expected.voxels.end());
+  const auto [nx, ny, nz] = scene.grid.size;
+  const std::vector<std::array<std::array<std::size_t, 3>, 2>> places{{{{0, 0, 0}, {nx, ny, nz}}},
+                                                                      {{{nx / 3, ny / 4, nz / 5}, {nx - nx / 3, 1, 1}}},
+                                                                      {{{1 % nx, 0, 0}, {1, ny, nz}}},
+                                                                      {{{nx - 1, ny - 1, nz - 1}, {1, 1, 1}}}};
+  std::vector<Grid> boxes;
+  for (const auto& [first, size] : places) boxes.push_back(part_of(scene.grid, first, size));
+  patches.set_boxes(boxes);
+  const auto found = patches.backproject(stack.voxels);
+  ASSERT_EQ(found.size(), patches.voxels());
+  std::size_t at = 0;
+  for (const auto& [first, size] : places)
+    for (std::size_t k = 0; k < size[2]; ++k)
+      for (std::size_t j = 0; j < size[1]; ++j)
+        for (std::size_t i = 0; i < size[0]; ++i)
+          ASSERT_NEAR(found[at++], expected.at(first[0] + i, first[1] + j, first[2] + k), 2e-5 * largest)
+              << i << ' ' << j << ' ' << k;
+}
+
+TEST_P(PatchScenes, OfAnyDirectionHaveTheirAdjoint) {
+  Grid turned{.size = {5, 7, 3}, .spacing = {1.3, 0.7, 2.1}};
+  turned.direction = {0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6};
+  const auto middle = scene.grid.world(0.4 * static_cast<double>(scene.grid.size[0]), 0, 0);
+  std::copy(middle.begin(), middle.end(), turned.origin.begin());
+  patches.set_boxes(std::vector{turned, scene.grid});
+  std::vector<float> x(patches.voxels());
+  const Volume values = reference::random_volume(Grid{.size = {x.size(), 1, 1}}, 5);
+  std::copy(values.voxels.begin(), values.voxels.end(), x.begin());
+  const auto ax = patches.project(x), aty = patches.backproject(stack.voxels);
+  const double forward = std::inner_product(ax.begin(), ax.end(), stack.voxels.begin(), 0.0);
+  const double back = std::inner_product(aty.begin(), aty.end(), x.begin(), 0.0);
+  ASSERT_GT(forward, 0);
+  EXPECT_NEAR(forward, back, 1e-6 * forward);
+  EXPECT_EQ(patches.project(x), ax) << "any order has the same bits";
+}
+
+TEST_P(PatchScenes, TakeTheViewsThatAreAskedFor) {
+  patches.set_boxes(std::vector{scene.grid});
+  const std::vector<int> views{3, 0};
+  Geometry some = scene.geometry;
+  some.views = {scene.geometry.views[3], scene.geometry.views[0]};
+  Grid two = scene.projections;
+  two.size[2] = 2;
+  Volume part(two);
+  for (std::size_t n = 0; n < 2; ++n)
+    std::copy_n(stack.voxels.begin() + static_cast<std::ptrdiff_t>(views[n] * two.slice()), two.slice(),
+                part.voxels.begin() + static_cast<std::ptrdiff_t>(n * two.slice()));
+  const Volume expected = whole(some, part);
+  patches.set_views(views);
+  const auto found = patches.backproject(stack.voxels);
+  for (std::size_t n = 0; n < found.size(); ++n) ASSERT_NEAR(found[n], expected.voxels[n], 1e-5);
+  const auto projected = patches.project(std::vector<float>(patches.voxels(), 1.0f));
+  const auto sum_of = [&](std::size_t view) {
+    const auto at = projected.begin() + static_cast<std::ptrdiff_t>(view * two.slice());
+    return std::accumulate(at, at + static_cast<std::ptrdiff_t>(two.slice()), 0.0);
+  };
+  EXPECT_GT(sum_of(0), 0);
+  EXPECT_GT(sum_of(3), 0);
+  EXPECT_EQ(sum_of(1), 0);
+  patches.set_views({});
+  patches.replace_views(1, std::span(&scene.geometry.views[2], 1));
+  patches.set_views(std::vector{1});
+  const auto moved = patches.backproject(stack.voxels);
+  Geometry other = scene.geometry;
+  other.views = {scene.geometry.views[2]};
+  Grid one = scene.projections;
+  one.size[2] = 1;
+  Volume view(one);
+  std::copy_n(stack.voxels.begin() + static_cast<std::ptrdiff_t>(one.slice()), one.slice(), view.voxels.begin());
+  const Volume wanted = whole(other, view);
+  for (std::size_t n = 0; n < moved.size(); ++n) ASSERT_NEAR(moved[n], wanted.voxels[n], 1e-5);
+}
+
+TEST_P(PatchScenes, OneLaunchHasTheBitsOfMany) {
+  const auto [nx, ny, nz] = scene.grid.size;
+  const std::vector<Grid> boxes{part_of(scene.grid, {0, 0, 0}, {nx, ny, 1}),
+                                part_of(scene.grid, {0, 0, nz - 1}, {nx, 1, 1}), scene.grid};
+  patches.set_boxes(boxes);
+  const auto together = patches.backproject(stack.voxels);
+  std::vector<float> alone;
+  for (const Grid& box : boxes) {
+    patches.set_boxes(std::span(&box, 1));
+    const auto found = patches.backproject(stack.voxels);
+    alone.insert(alone.end(), found.begin(), found.end());
+  }
+  EXPECT_TRUE(together == alone);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, PatchScenes, testing::ValuesIn(flat_scenes()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Patches, AddToPartsOfAVolume) {
+  const auto scene = flat_scenes().front();
+  Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
+  const Volume stack = reference::random_volume(scene.projections, 3), before = reference::random_volume(scene.grid, 4);
+  const Patches::Part part{{1, 2, 1}, {3, 2, 4}};
+  patches.set_parts(std::span(&part, 1));
+  ASSERT_EQ(patches.voxels(), scene.grid.count());
+  Device used = patches.device();
+  const Buffer from = used.buffer("stack", 4 * stack.voxels.size()),
+               to = used.buffer("volume", 4 * before.voxels.size());
+  used.write(from, 0, stack.voxels.data(), from.bytes()).wait();
+  used.write(to, 0, before.voxels.data(), to.bytes()).wait();
+  patches.backproject(from, to, true).wait();
+  Volume after(scene.grid);
+  used.read(to, 0, after.voxels.data(), to.bytes()).wait();
+  const Volume all = backproject(stack, scene.geometry, scene.grid, BackprojectionParameters{}, {used}).output;
+  for (std::size_t k = 0; k < scene.grid.size[2]; ++k)
+    for (std::size_t j = 0; j < scene.grid.size[1]; ++j)
+      for (std::size_t i = 0; i < scene.grid.size[0]; ++i) {
+        const bool inside = i >= 1 && i < 4 && j >= 2 && j < 4 && k >= 1 && k < 5;
+        const float expected = before.at(i, j, k) + (inside ? all.at(i, j, k) : 0.0f);
+        ASSERT_NEAR(after.at(i, j, k), expected, inside ? 1e-5 * std::abs(expected) : 0) << i << ' ' << j << ' ' << k;
+      }
+}
+
+TEST(Patches, NaNsAreNotLost) {
+  const auto scene = flat_scenes().front();
+  Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
+  patches.set_boxes(std::vector{scene.grid});
+  std::vector<float> x(patches.voxels(), 1.0f);
+  x[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(patches.project(x).front()));
+  std::fill(x.begin(), x.end(), 0.0f);
+  EXPECT_EQ(patches.project(x), std::vector<float>(patches.pixels(), 0.0f));
+}
+
+TEST(Patches, RefuseWhatTheyCannotDo) {
+  const auto scene = flat_scenes().front();
+  Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
+  const auto refused = [](const auto& work) { return refusal_of<InputError>(work); };
+  const Volume stack = reference::random_volume(scene.projections, 3);
+  EXPECT_THAT(refused([&] { patches.backproject(stack.voxels); }), testing::HasSubstr("there are no boxes"));
+  EXPECT_THAT(refused([&] { patches.set_boxes({}); }), testing::HasSubstr("the list of boxes is empty"));
+  EXPECT_THAT(refused([&] { patches.set_views(std::vector{-1}); }), testing::HasSubstr("the list of views is -1"));
+  EXPECT_THAT(refused([&] { patches.set_views(std::vector{1000}); }), testing::HasSubstr("expected numbers from 0 to"));
+  patches.set_boxes(std::vector{scene.grid});
+  EXPECT_THAT(refused([&] { patches.backproject(std::vector<float>(3)); }), testing::HasSubstr("the projections is 3"));
+  const Patches::Part outside{{1, 1, 1}, scene.grid.size};
+  EXPECT_THAT(refused([&] { patches.set_parts(std::span(&outside, 1)); }), testing::HasSubstr("the list of parts is"));
+  EXPECT_THAT(refused([&] { patches.replace_views(1, scene.geometry.views); }), testing::HasSubstr("the new views"));
+}
+
+}  // namespace
+}  // namespace halocline::patches_test
