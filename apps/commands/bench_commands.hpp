@@ -15,6 +15,7 @@ std::unique_ptr<Command> bench_denoise_command();
 /// project, backproject, fdk and slices.
 std::vector<std::unique_ptr<Command>> bench_scans_commands();
 std::unique_ptr<Command> bench_scaling_command();
+std::unique_ptr<Command> bench_patches_command();
 
 struct BenchFormat {
   bool json = false, markdown = false;

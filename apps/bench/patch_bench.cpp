@@ -1,0 +1,101 @@
+#include "apps/bench/patch_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "algorithms/projectors/patches.hpp"
+#include "host/system/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Latency latency_of(int runs, const std::function<void()>& call) {
+  constexpr int warm_up = 3;
+  std::vector<double> seconds;
+  for (int n = 0; n < runs + warm_up; ++n) {
+    check_interrupt();
+    const auto begin = Clock::now();
+    call();
+    if (n >= warm_up) seconds.push_back(seconds_since(begin));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds.front(), seconds[seconds.size() / 2]};
+}
+
+// Boxes side by side in the middle of the volume, in rows of eight.
+std::vector<Grid> boxes_of(const PatchProblem& problem, const Grid& volume) {
+  std::vector<Grid> boxes;
+  for (std::size_t n = 0; n < problem.boxes; ++n) {
+    Grid box = volume;
+    box.size = problem.patch;
+    std::array<double, 3> first{};
+    for (int axis = 0; axis < 3; ++axis)
+      first[axis] = 0.5 * (static_cast<double>(volume.size[axis]) - static_cast<double>(box.size[axis]));
+    first[0] += (static_cast<double>(n % 8) - 3.5) * static_cast<double>(box.size[0]) * (problem.boxes > 1 ? 1 : 0);
+    first[1] += (static_cast<double>(n / 8) - 3.5) * static_cast<double>(box.size[1]) * (problem.boxes > 8 ? 1 : 0);
+    const auto origin = volume.world(first[0], first[1], first[2]);
+    std::copy(origin.begin(), origin.end(), box.origin.begin());
+    boxes.push_back(box);
+  }
+  return boxes;
+}
+
+}  // namespace
+
+std::string PatchProblem::text() const {
+  return fmt::format("{} views of {} x {}, {}{} x {} x {}", views, detector[0], detector[1],
+                     boxes > 1 ? fmt::format("{} of ", boxes) : "", patch[0], patch[1], patch[2]);
+}
+
+std::vector<PatchProblem> patch_problems() {
+  return {{{512, 1}, 1000, {50, 50, 1}, 1},    {{512, 1}, 1000, {250, 250, 1}, 1},  {{512, 1}, 1000, {50, 50, 1}, 64},
+          {{512, 1}, 1000, {250, 250, 1}, 64}, {{400, 600}, 75, {400, 400, 1}, 1},  {{400, 600}, 75, {400, 600, 1}, 3},
+          {{512, 512}, 1000, {64, 64, 64}, 1}, {{512, 512}, 1000, {32, 32, 32}, 64}};
+}
+
+PatchLatency bench_patches(const Device& device, const PatchProblem& problem, int runs) {
+  CircularOptions circle;
+  circle.sid = 600;
+  circle.sdd = 900;
+  circle.projections = problem.views;
+  const std::size_t width = problem.detector[0];
+  const double pixel = 1.0;
+  Grid stack;
+  stack.size = {width, problem.detector[1], problem.views};
+  stack.spacing = {pixel, pixel, 1};
+  stack.origin = {-0.5 * pixel * (static_cast<double>(width) - 1),
+                  -0.5 * pixel * (static_cast<double>(problem.detector[1]) - 1), 0};
+  const std::size_t side = std::max({width / 2, problem.patch[0], problem.patch[1]});
+  const Grid volume = default_grid({side, side, std::max<std::size_t>(1, problem.detector[1] / 2)},
+                                   {pixel * 2 / 3, pixel * 2 / 3, pixel * 2 / 3});
+  Patches patches(device, circular_geometry(circle), volume, stack);
+  patches.set_boxes(boxes_of(problem, volume));
+  Device used = device;
+  const Buffer projections = used.buffer("bench: projections", 4 * patches.pixels());
+  const Buffer boxes = used.buffer("bench: boxes", 4 * patches.voxels());
+  used.fill(projections, 1, 0, projections.bytes()).wait();
+  used.fill(boxes, 1, 0, boxes.bytes()).wait();
+  PatchLatency result;
+  result.problem = problem;
+  result.updates = static_cast<double>(patches.voxels()) * static_cast<double>(problem.views);
+  result.enqueue = 1e9;
+  result.backproject = latency_of(runs, [&] {
+    const auto begin = Clock::now();
+    const Event done = patches.backproject(projections, boxes);
+    result.enqueue = std::min(result.enqueue, seconds_since(begin));
+    done.wait();
+  });
+  result.adjoint = latency_of(runs, [&] { patches.project(boxes, projections).wait(); });
+  return result;
+}
+
+}  // namespace halocline
