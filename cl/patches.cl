@@ -10,20 +10,25 @@
 // `count` numbers of views; places[box][4]: centre, across, along, up; shapes[box]: nx, ny, nz, and where the box begins in `boxes`;
 // strides[box]: of `boxes` along j and k.
 //
-// A box is the sum of PARTS sums over as many parts of the list, one a work-item, added in their order: the same bits whatever the device,
-// the group and the other boxes. Work-items: (voxels of the largest box, PARTS, boxes), in groups of (GROUP, PARTS, 1).
+// A voxel is the sum of 16 sums of 4 sums over as many parts of the list, in this order: the same bits whatever the device, the group and
+// the other boxes. Work-items: (voxels of the largest box / UNROLL, PARTS / FOLD, boxes), in groups of (GROUP, PARTS / FOLD, 1).
 // The adjoint adds in fixed point (fixed_point.clh), so that its bits do not depend on the order either: 2^-32 of the largest voxel, which
 // patches_largest finds before. sums: two words a pixel.
-// ADD: adds to what is stored. SINGLE_ROW, DISTANCE_WEIGHT: as in backproject.cl.
+// ADD: adds to what is stored. SINGLE_ROW, DISTANCE_WEIGHT: as in backproject.cl. ALL_VIEWS: the list is 0, 1, ... IN_ROW: all points are
+// seen in the single row. Tunables: GROUP, UNROLL (voxels a work-item), FOLD (parts a work-item: 1, 2 or 4).
 #pragma OPENCL FP_CONTRACT OFF
 #include "fixed_point.clh"
 #include "voxel_driven.clh"
 
-#ifndef PARTS
-#define PARTS 16
-#endif
+#define PARTS 64
 #ifndef GROUP
-#define GROUP 16
+#define GROUP 32
+#endif
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+#ifndef FOLD
+#define FOLD 4
 #endif
 
 typedef struct {
@@ -53,11 +58,16 @@ typedef struct {
   float along_row, along_column, weight;
 } Seen;
 
-INLINE Seen seen_at(__global const float4* restrict matrix, Point point, int columns, int rows) {
-  const float w = of_point(matrix[2], point);
+INLINE Seen seen_by(float4 mu, float4 mv, float4 mw, Point point, int columns, int rows) {
+  const float w = of_point(mw, point);
   const bool in_front = w > 0.0f;
   const float inverse_w = in_front ? 1.0f / w : 0.0f;
-  const float u = of_point(matrix[0], point) * inverse_w, v = row_of(of_point(matrix[1], point) * inverse_w);
+  const float u = of_point(mu, point) * inverse_w;
+#ifdef IN_ROW
+  const float v = 0.0f;
+#else
+  const float v = row_of(of_point(mv, point) * inverse_w);
+#endif
   const Position across = position(u, 0, columns), along = position(v, 0, rows);
   Seen seen;
   seen.column = across.quad - 1, seen.row = along.quad - 1;
@@ -88,36 +98,73 @@ INLINE size_t place_of(int4 shape, int2 stride, int voxel) {
   return (size_t)shape.w + (size_t)k * stride.y + (size_t)j * stride.x + (rest - j * shape.x);
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, PARTS, 1))) void patches_backproject(
+#ifdef ALL_VIEWS
+#define VIEW_AT(n) (n)
+#else
+#define VIEW_AT(n) views[n]
+#endif
+
+// UNROLL voxels of a box, GROUP apart, so that neighbouring work-items have neighbouring voxels, from the views [n, end) of the list.
+INLINE void add_views(const Point* point, float* sum, __global const float* restrict projections,
+                      __global const float4* restrict matrices, __global const int* restrict views, int n, int end,
+                      int columns, int rows) {
+  for (; n < end; ++n) {
+    const int view = VIEW_AT(n);
+    __global const float4* restrict matrix = matrices + 3 * (size_t)view;
+    __global const float* restrict pixels = projections + (size_t)view * rows * columns;
+    const float4 mu = matrix[0], mv = matrix[1], mw = matrix[2];
+#pragma unroll
+    for (int s = 0; s < UNROLL; ++s) {
+      const Seen seen = seen_by(mu, mv, mw, point[s], columns, rows);
+      if (seen.weight != 0.0f) sum[s] = fma(sample_of(pixels, seen, columns, rows), seen.weight, sum[s]);
+    }
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, PARTS / FOLD, 1))) void patches_backproject(
     __global const float* restrict projections, __global const float4* restrict matrices,
     __global const int* restrict views, __global const float4* restrict places, __global const int4* restrict shapes,
     __global const int2* restrict strides, __global float* restrict boxes, int count, int columns, int rows) {
-  __local float parts[PARTS][GROUP];
-  const int voxel = get_global_id(0), part = get_local_id(1), box = get_global_id(2), lane = get_local_id(0);
+  __local float parts[PARTS / FOLD][GROUP * UNROLL];
+  const int lane = get_local_id(0), row = get_local_id(1), box = get_global_id(2);
+  const int first = UNROLL * GROUP * (int)get_group_id(0) + lane;
   const int4 shape = shapes[box];
-  const bool inside = voxel < shape.x * shape.y * shape.z;
-  float sum = 0.0f;
-  if (inside) {
-    const Point point = point_in(places + 4 * box, shape, voxel);
-    const int each = (count + PARTS - 1) / PARTS, end = min(count, (part + 1) * each);
-    for (int n = part * each; n < end; ++n) {
-      const int view = views[n];
-      const Seen seen = seen_at(matrices + 3 * (size_t)view, point, columns, rows);
-      if (seen.weight == 0.0f) continue;
-      sum = fma(sample_of(projections + (size_t)view * rows * columns, seen, columns, rows), seen.weight, sum);
+  const int voxels = shape.x * shape.y * shape.z;
+  if (first < voxels) {
+    Point point[UNROLL];
+    float total[UNROLL];
+#pragma unroll
+    for (int s = 0; s < UNROLL; ++s) point[s] = point_in(places + 4 * box, shape, min(first + s * GROUP, voxels - 1));
+    const int each = (count + PARTS - 1) / PARTS;
+    for (int part = 0; part < FOLD; ++part) {
+      const int begin = min(count, (row * FOLD + part) * each);
+      float sum[UNROLL];
+#pragma unroll
+      for (int s = 0; s < UNROLL; ++s) sum[s] = 0.0f;
+      add_views(point, sum, projections, matrices, views, begin, min(count, begin + each), columns, rows);
+#pragma unroll
+      for (int s = 0; s < UNROLL; ++s) total[s] = part == 0 ? sum[s] : total[s] + sum[s];
     }
+#pragma unroll
+    for (int s = 0; s < UNROLL; ++s) parts[row][s * GROUP + lane] = total[s];
   }
-  parts[part][lane] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (part != 0 || !inside) return;
-  const size_t at = place_of(shape, strides[box], voxel);
+  if (row != 0) return;
+  for (int s = 0; s < UNROLL; ++s) {
+    const int voxel = first + s * GROUP;
+    if (voxel >= voxels) return;
+    const size_t at = place_of(shape, strides[box], voxel);
+    float total = 0.0f;
+    for (int n = 0; n < PARTS / FOLD; n += 4 / FOLD) {
+      float four = parts[n][s * GROUP + lane];
+      for (int next = 1; next < 4 / FOLD; ++next) four += parts[n + next][s * GROUP + lane];
+      total += four;
+    }
 #ifdef ADD
-  float total = boxes[at];
-#else
-  float total = 0.0f;
+    total += boxes[at];
 #endif
-  for (int n = 0; n < PARTS; ++n) total += parts[n][lane];
-  boxes[at] = total;
+    boxes[at] = total;
+  }
 }
 
 // Scale of sums: a voxel of the largest magnitude becomes a number of 32 bits.
@@ -146,7 +193,8 @@ INLINE void add_pixel(volatile __global uint* restrict view, int column, int row
     add_fixed_point(view + 2 * (row * columns + column), convert_long_rte(ldexp(value, exponent)));
 }
 
-// Work-items as for patches_backproject.
+// Work-items: (voxels of the largest box, ADJOINT_PARTS, boxes).
+#define ADJOINT_PARTS 16
 __kernel void patches_project(__global const float* restrict boxes, __global const float4* restrict matrices,
                               __global const int* restrict views, __global const float4* restrict places,
                               __global const int4* restrict shapes, __global const int2* restrict strides,
@@ -154,15 +202,16 @@ __kernel void patches_project(__global const float* restrict boxes, __global con
                               int columns, int rows) {
   const int voxel = get_global_id(0), part = get_global_id(1), box = get_global_id(2);
   const int4 shape = shapes[box];
-  if (voxel >= shape.x * shape.y * shape.z || part >= PARTS) return;
+  if (voxel >= shape.x * shape.y * shape.z || part >= ADJOINT_PARTS) return;
   const float value = boxes[place_of(shape, strides[box], voxel)];
   if (!(as_float(*largest) <= FLT_MAX) || value == 0.0f) return;
   const int exponent = exponent_of(*largest);
   const Point point = point_in(places + 4 * box, shape, voxel);
-  const int each = (count + PARTS - 1) / PARTS, end = min(count, (part + 1) * each);
+  const int each = (count + ADJOINT_PARTS - 1) / ADJOINT_PARTS, end = min(count, (part + 1) * each);
   for (int n = part * each; n < end; ++n) {
-    const int view = views[n];
-    const Seen seen = seen_at(matrices + 3 * (size_t)view, point, columns, rows);
+    const int view = VIEW_AT(n);
+    const Seen seen = seen_by(matrices[3 * (size_t)view], matrices[3 * (size_t)view + 1], matrices[3 * (size_t)view + 2],
+                              point, columns, rows);
     if (seen.weight == 0.0f) continue;
     volatile __global uint* at = sums + 2 * (size_t)view * rows * columns;
     const float weighted = value * seen.weight;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "algorithms/support/check_input.hpp"
@@ -12,8 +13,8 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t sums_of_voxel = 16, widest_group = 16;  // PARTS and GROUP of patches.cl
-constexpr std::size_t most_voxels = std::size_t{1} << 30;
+constexpr std::size_t sums_of_voxel = 64, adjoint_parts = 16;  // PARTS and ADJOINT_PARTS of patches.cl
+constexpr std::size_t most_voxels = std::size_t{1} << 30, most_row_checks = 1000000;
 
 // The place of a box in voxels from the volume's middle: centre and steps along its axes, four numbers each.
 std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
@@ -36,6 +37,34 @@ std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
   return place;
 }
 
+// Work-items of a group along voxels, voxels and parts of each. Few voxels get all parts at once, to hide latencies;
+// many share what they read of a view. As measured on an H200 (benchmarks/results/nvidia-h200.md).
+struct GroupShape {
+  std::size_t group, unroll, fold;
+};
+
+GroupShape shape_of(std::size_t voxels, std::size_t most_items) {
+  constexpr std::size_t few = 20000;
+  if (voxels <= few && most_items >= 8 * sums_of_voxel) return {8, 1, 1};
+  return {std::min<std::size_t>(32, most_items / (sums_of_voxel / 4)), 4, 4};
+}
+
+// True where a view sees all points of a box within its only row, by a margin for float32.
+bool in_row(const Matrix34& matrix, const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size) {
+  for (int corner = 0; corner < 8; ++corner) {
+    std::array<double, 3> point{place[0], place[1], place[2]};
+    for (int axis = 0; axis < 3; ++axis) {
+      const double reach = ((corner >> axis & 1) != 0 ? 0.5 : -0.5) * (size[axis] - 1);
+      for (int along = 0; along < 3; ++along) point[along] += reach * place[4 + 4 * axis + along];
+    }
+    const auto row = [&](int n) {
+      return matrix[4 * n] * point[0] + matrix[4 * n + 1] * point[1] + matrix[4 * n + 2] * point[2] + matrix[4 * n + 3];
+    };
+    if (!(row(2) > 0.01) || std::abs(row(1) / row(2)) > 0.499) return false;
+  }
+  return true;
+}
+
 std::vector<int> all_views(std::size_t count) {
   std::vector<int> views(count);
   std::iota(views.begin(), views.end(), 0);
@@ -49,12 +78,10 @@ Patches::Patches(const Device& device, const Geometry& geometry, const Grid& vol
   check_grid(volume, "the volume");
   check_projections(projections, "the projections", geometry, "the geometry", DetectorShape::flat);
   const std::size_t most = device.info().max_work_group;
-  if (most < sums_of_voxel)
+  if (most < sums_of_voxel / 4)
     throw InputError(
-        fmt::format("{} takes groups of {} work-items; patches need {}", device.info().name, most, sums_of_voxel));
-  width_ = std::min(widest_group, most / sums_of_voxel);
-  options_ =
-      fmt::format("-D DISTANCE_WEIGHT=0 -D GROUP={}{}", width_, projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
+        fmt::format("{} takes groups of {} work-items; patches need {}", device.info().name, most, sums_of_voxel / 4));
+  options_ = fmt::format("-D DISTANCE_WEIGHT=0{}", projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
   const std::vector<float> none(12 * geometry.views.size(), 0.0f);
   matrices_ = filled("matrices", none.data(), none.size() * sizeof(float));
   replace_views(0, geometry.views);
@@ -83,6 +110,18 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
   shapes_ = filled("shapes", sizes.data(), sizes.size() * sizeof sizes[0]);
   strides_ = filled("strides", strides.data(), strides.size() * sizeof strides[0]);
   count_ = places.size();
+  in_row_ = projections_.size[1] == 1 && places.size() * geometry_.views.size() <= most_row_checks &&
+            std::all_of(geometry_.views.begin(), geometry_.views.end(), [&](const View& view) {
+              const Matrix34 matrix = index_to_detector(view, volume_, projections_);
+              for (std::size_t n = 0; n < places.size(); ++n)
+                if (!in_row(matrix, places[n], sizes[n])) return false;
+              return true;
+            });
+  set_view_options();
+}
+
+void Patches::set_view_options() {
+  view_options_ = std::string(all_views_ ? " -D ALL_VIEWS" : "") + (in_row_ ? " -D IN_ROW" : "");
 }
 
 void Patches::set_boxes(std::span<const Grid> boxes) {
@@ -156,6 +195,8 @@ void Patches::set_views(std::span<const int> views) {
   device_.finish();
   device_.write(views_, 0, list.data(), bytes).wait();
   views_used_ = list.size();
+  all_views_ = list == all_views(geometry_.views.size());
+  set_view_options();
 }
 
 void Patches::replace_views(std::size_t first, std::span<const View> views) {
@@ -168,6 +209,8 @@ void Patches::replace_views(std::size_t first, std::span<const View> views) {
     for (const double value : index_to_detector(view, volume_, projections_))
       matrices.push_back(static_cast<float>(value));
   std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
+  in_row_ = false;
+  set_view_options();
   device_.finish();
   device_.write(matrices_, 12 * first * sizeof(float), matrices.data(), matrices.size() * sizeof(float)).wait();
 }
@@ -184,9 +227,13 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
                                                  number(views_used_),
                                                  number(projections_.size[0]),
                                                  number(projections_.size[1])};
-  return device_.launch({"patches.cl", "patches_backproject", options_ + (add ? " -D ADD" : "")},
-                        {parts_of(largest_, width_) * width_, sums_of_voxel, count_}, arguments, waits,
-                        std::array<std::size_t, 3>{width_, sums_of_voxel, 1});
+  const GroupShape shape = shape_of(largest_ * count_, device_.info().max_work_group);
+  const std::size_t rows = sums_of_voxel / shape.fold;
+  const std::string options = fmt::format("{}{}{} -D GROUP={} -D UNROLL={} -D FOLD={}", options_, view_options_,
+                                          add ? " -D ADD" : "", shape.group, shape.unroll, shape.fold);
+  return device_.launch({"patches.cl", "patches_backproject", options},
+                        {parts_of(largest_, shape.group * shape.unroll) * shape.group, rows, count_}, arguments, waits,
+                        std::array<std::size_t, 3>{shape.group, rows, 1});
 }
 
 Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {
@@ -210,8 +257,8 @@ Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span
                                                  number(views_used_),
                                                  number(projections_.size[0]),
                                                  number(projections_.size[1])};
-  const Event added = device_.launch({"patches.cl", "patches_project", options_}, {largest_, sums_of_voxel, count_},
-                                     arguments, std::span(&known, 1));
+  const Event added = device_.launch({"patches.cl", "patches_project", options_ + view_options_},
+                                     {largest_, adjoint_parts, count_}, arguments, std::span(&known, 1));
   const std::array<KernelArgument, 4> of_pixels{&fixed_, &partial_, &projections, static_cast<std::int64_t>(pixels())};
   return device_.launch({"patches.cl", "patches_pixels", options_}, {pixels(), 1, 1}, of_pixels, std::span(&added, 1));
 }

@@ -16,7 +16,7 @@ namespace halocline {
 
 /// The geometry is kept; projections are new at every call, or remain on the device, where new views take the places of
 /// old ones. Voxels are those of unfiltered voxel-driven back-projection (Backprojection), to the rounding of a sum in
-/// 16 parts.
+/// 64 parts.
 class Patches {
  public:
   /// volume: the grid in whose coordinates boxes are computed; they may be anywhere. Throws InputError as
@@ -61,14 +61,16 @@ class Patches {
     std::array<std::int32_t, 2> strides;
   };
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
+  void set_view_options();
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 
   Device device_;
   Geometry geometry_;
   Grid volume_, projections_;
   std::vector<Grid> boxes_;
-  std::string options_;
-  std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0, width_ = 0;
+  std::string options_, view_options_;  // of the kernels; the latter for the views and the boxes
+  bool all_views_ = true, in_row_ = false;
+  std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0;
   Buffer matrices_, views_, places_, shapes_, strides_, fixed_, partial_;
 };
 
