@@ -52,43 +52,52 @@ INLINE float of_point(float4 row, Point point) {
   return fma(point.z, row.z, fma(point.x, row.x, fma(point.y, row.y, row.w)));
 }
 
-// Where a view sees a point: the lower pixel, the fractions to the next, and the weight of the view; 0 outside.
+// Where a view sees a point: the lower pixel, the fractions to the next, and the weight of the view; 0 behind the source.
 typedef struct {
   int column, row;
   float along_row, along_column, weight;
 } Seen;
 
-INLINE Seen seen_by(float4 mu, float4 mv, float4 mw, Point point, int columns, int rows) {
+INLINE Seen seen_by(float4 mu, float4 mv, float4 mw, Point point) {
   const float w = of_point(mw, point);
-  const bool in_front = w > 0.0f;
-  const float inverse_w = in_front ? 1.0f / w : 0.0f;
-  const float u = of_point(mu, point) * inverse_w;
-#ifdef IN_ROW
-  const float v = 0.0f;
-#else
-  const float v = row_of(of_point(mv, point) * inverse_w);
-#endif
-  const Position across = position(u, 0, columns), along = position(v, 0, rows);
+  const bool in_front = w > 1e-6f;  // nearer to the source's plane u would be too large for an int
+  const float inverse_w = in_front ? RECIPROCAL(w) : 0.0f;
+  const float u = of_point(mu, point) * inverse_w, whole = floor(u);
   Seen seen;
-  seen.column = across.quad - 1, seen.row = along.quad - 1;
-  seen.along_row = across.fraction, seen.along_column = along.fraction;
-  seen.weight = across.inside && along.inside ? voxel_weight(inverse_w, in_front) : 0.0f;
+  seen.column = (int)whole, seen.along_row = u - whole;
+  seen.weight = voxel_weight(inverse_w, in_front);
+#ifdef IN_ROW
+  seen.row = 0, seen.along_column = 0.0f;
+#else
+  const float v = row_of(of_point(mv, point) * inverse_w), below = floor(v);
+  seen.row = (int)below, seen.along_column = v - below;
+#endif
   return seen;
 }
 
-INLINE float pixel_at(__global const float* restrict view, int column, int row, int columns, int rows) {
-  return (uint)column < (uint)columns && (uint)row < (uint)rows ? view[row * columns + column] : 0.0f;
+INLINE float pixel_at(__global const float* restrict row, int column, bool there, int columns) {
+  return there && (uint)column < (uint)columns ? row[column] : 0.0f;
 }
 
+INLINE float in_row(__global const float* restrict row, Seen seen, bool there, int columns) {
+  return fma(seen.along_row, pixel_at(row, seen.column + 1, there, columns),
+             (1.0f - seen.along_row) * pixel_at(row, seen.column, there, columns));
+}
+
+// What the view adds; nothing outside the detector.
 INLINE float sample_of(__global const float* restrict view, Seen seen, int columns, int rows) {
-  const float low = fma(seen.along_row, pixel_at(view, seen.column + 1, seen.row, columns, rows),
-                        (1.0f - seen.along_row) * pixel_at(view, seen.column, seen.row, columns, rows));
+  const bool in_front = seen.weight > 0.0f;
+#ifdef IN_ROW
+  return in_row(view, seen, in_front, columns);
+#else
+  __global const float* restrict row = view + seen.row * columns;
+  const float low = in_row(row, seen, in_front && (uint)seen.row < (uint)rows, columns);
 #ifdef SINGLE_ROW
   return low;
 #else
-  const float high = fma(seen.along_row, pixel_at(view, seen.column + 1, seen.row + 1, columns, rows),
-                         (1.0f - seen.along_row) * pixel_at(view, seen.column, seen.row + 1, columns, rows));
+  const float high = in_row(row + columns, seen, in_front && (uint)(seen.row + 1) < (uint)rows, columns);
   return fma(seen.along_column, high, (1.0f - seen.along_column) * low);
+#endif
 #endif
 }
 
@@ -115,8 +124,8 @@ INLINE void add_views(const Point* point, float* sum, __global const float* rest
     const float4 mu = matrix[0], mv = matrix[1], mw = matrix[2];
 #pragma unroll
     for (int s = 0; s < UNROLL; ++s) {
-      const Seen seen = seen_by(mu, mv, mw, point[s], columns, rows);
-      if (seen.weight != 0.0f) sum[s] = fma(sample_of(pixels, seen, columns, rows), seen.weight, sum[s]);
+      const Seen seen = seen_by(mu, mv, mw, point[s]);
+      sum[s] = fma(sample_of(pixels, seen, columns, rows), seen.weight, sum[s]);
     }
   }
 }
@@ -210,8 +219,7 @@ __kernel void patches_project(__global const float* restrict boxes, __global con
   const int each = (count + ADJOINT_PARTS - 1) / ADJOINT_PARTS, end = min(count, (part + 1) * each);
   for (int n = part * each; n < end; ++n) {
     const int view = VIEW_AT(n);
-    const Seen seen = seen_by(matrices[3 * (size_t)view], matrices[3 * (size_t)view + 1], matrices[3 * (size_t)view + 2],
-                              point, columns, rows);
+    const Seen seen = seen_by(matrices[3 * (size_t)view], matrices[3 * (size_t)view + 1], matrices[3 * (size_t)view + 2], point);
     if (seen.weight == 0.0f) continue;
     volatile __global uint* at = sums + 2 * (size_t)view * rows * columns;
     const float weighted = value * seen.weight;
