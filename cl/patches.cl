@@ -10,12 +10,12 @@
 // `count` numbers of views; places[box][4]: centre, across, along, up; shapes[box]: nx, ny, nz, and where the box begins in `boxes`;
 // strides[box]: of `boxes` along j and k.
 //
-// A voxel is the sum of 16 sums of 4 sums over as many parts of the list, in this order: the same bits whatever the device, the group and
+// A voxel is the sum of 4 sums of 4 sums of 4 sums over as many parts of the list, in this order: the same bits whatever the device, the group and
 // the other boxes. Work-items: (voxels of the largest box / UNROLL, PARTS / FOLD, boxes), in groups of (GROUP, PARTS / FOLD, 1).
 // The adjoint adds in fixed point (fixed_point.clh), so that its bits do not depend on the order either: 2^-32 of the largest voxel, which
 // patches_largest finds before. sums: two words a pixel.
 // ADD: adds to what is stored. SINGLE_ROW, DISTANCE_WEIGHT: as in backproject.cl. ALL_VIEWS: the list is 0, 1, ... IN_ROW: all points are
-// seen in the single row. Tunables: GROUP, UNROLL (voxels a work-item), FOLD (parts a work-item: 1, 2 or 4).
+// seen in the single row. Tunables: GROUP, UNROLL (voxels a work-item), FOLD (parts a work-item: 1, 4, 16 or 64).
 #pragma OPENCL FP_CONTRACT OFF
 #include "fixed_point.clh"
 #include "voxel_driven.clh"
@@ -141,21 +141,28 @@ __kernel __attribute__((reqd_work_group_size(GROUP, PARTS / FOLD, 1))) void patc
   const int voxels = shape.x * shape.y * shape.z;
   if (first < voxels) {
     Point point[UNROLL];
-    float total[UNROLL];
+    float one[UNROLL], four[UNROLL], sixteen[UNROLL], all[UNROLL];
 #pragma unroll
-    for (int s = 0; s < UNROLL; ++s) point[s] = point_in(places + 4 * box, shape, min(first + s * GROUP, voxels - 1));
-    const int each = (count + PARTS - 1) / PARTS;
-    for (int part = 0; part < FOLD; ++part) {
-      const int begin = min(count, (row * FOLD + part) * each);
-      float sum[UNROLL];
+    for (int s = 0; s < UNROLL; ++s) {
+      point[s] = point_in(places + 4 * box, shape, min(first + s * GROUP, voxels - 1));
+      four[s] = sixteen[s] = all[s] = 0.0f;
+    }
+    for (int n = 0; n < FOLD; ++n) {
+      const int part = row * FOLD + n;
 #pragma unroll
-      for (int s = 0; s < UNROLL; ++s) sum[s] = 0.0f;
-      add_views(point, sum, projections, matrices, views, begin, min(count, begin + each), columns, rows);
+      for (int s = 0; s < UNROLL; ++s) one[s] = 0.0f;
+      add_views(point, one, projections, matrices, views, count * part / PARTS, count * (part + 1) / PARTS, columns,
+                rows);
 #pragma unroll
-      for (int s = 0; s < UNROLL; ++s) total[s] = part == 0 ? sum[s] : total[s] + sum[s];
+      for (int s = 0; s < UNROLL; ++s) {
+        four[s] = n % 4 == 0 ? one[s] : four[s] + one[s];
+        if (n % 4 == 3) sixteen[s] = n % 16 == 3 ? four[s] : sixteen[s] + four[s];
+        if (n % 16 == 15) all[s] = n == 15 ? sixteen[s] : all[s] + sixteen[s];
+      }
     }
 #pragma unroll
-    for (int s = 0; s < UNROLL; ++s) parts[row][s * GROUP + lane] = total[s];
+    for (int s = 0; s < UNROLL; ++s)
+      parts[row][s * GROUP + lane] = FOLD == 1 ? one[s] : FOLD == 4 ? four[s] : FOLD == 16 ? sixteen[s] : all[s];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (row != 0) return;
@@ -163,11 +170,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, PARTS / FOLD, 1))) void patc
     const int voxel = first + s * GROUP;
     if (voxel >= voxels) return;
     const size_t at = place_of(shape, strides[box], voxel);
-    float total = 0.0f;
-    for (int n = 0; n < PARTS / FOLD; n += 4 / FOLD) {
-      float four = parts[n][s * GROUP + lane];
-      for (int next = 1; next < 4 / FOLD; ++next) four += parts[n + next][s * GROUP + lane];
-      total += four;
+    float four = 0.0f, sixteen = 0.0f, total = 0.0f;
+    for (int n = 0; n < PARTS; n += FOLD) {
+      const float part = parts[n / FOLD][s * GROUP + lane];
+      if (FOLD <= 1) four = n % 4 == 0 ? part : four + part;
+      if (FOLD == 4) four = part;
+      if (FOLD == 4 || (FOLD == 1 && n % 4 == 3)) sixteen = n % 16 < 4 ? four : sixteen + four;
+      if (FOLD == 16) sixteen = part;
+      if (FOLD == 16 || (FOLD < 16 && n % 16 == 16 - FOLD)) total = n < 16 ? sixteen : total + sixteen;
+      if (FOLD == 64) total = part;
     }
 #ifdef ADD
     total += boxes[at];

@@ -38,15 +38,20 @@ std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
 }
 
 // Work-items of a group along voxels, voxels and parts of each. Few voxels get all parts at once, to hide latencies;
-// many share what they read of a view. As measured on an H200 (benchmarks/results/nvidia-h200.md).
+// many share what they read of a view, and need fewer work-items a voxel. As measured on an H200
+// (benchmarks/results/nvidia-h200.md).
 struct GroupShape {
   std::size_t group, unroll, fold;
 };
 
 GroupShape shape_of(std::size_t voxels, std::size_t most_items) {
-  constexpr std::size_t few = 20000;
-  if (voxels <= few && most_items >= 8 * sums_of_voxel) return {8, 1, 1};
-  return {std::min<std::size_t>(32, most_items / (sums_of_voxel / 4)), 4, 4};
+  const auto group = [&](std::size_t wanted, std::size_t fold) {
+    return std::min(wanted, most_items / (sums_of_voxel / fold));
+  };
+  if (voxels <= 20000 && most_items >= 8 * sums_of_voxel) return {8, 1, 1};
+  if (voxels <= 150000) return {group(32, 4), 4, 4};
+  if (voxels <= 2000000) return {group(64, 16), 4, 16};
+  return {group(128, 64), 4, 64};
 }
 
 // True where a view sees all points of a box within its only row, by a margin for float32.

@@ -138,6 +138,30 @@ TEST_P(PatchScenes, OneLaunchHasTheBitsOfMany) {
 INSTANTIATE_TEST_SUITE_P(Scenes, PatchScenes, testing::ValuesIn(flat_scenes()),
                          [](const auto& info) { return info.param.name; });
 
+// The kernels share the work in another way for boxes of other sizes.
+TEST(Patches, LargeBoxesHaveTheBitsOfSmallOnes) {
+  CircularOptions circle;
+  circle.sid = 300;
+  circle.sdd = 500;
+  circle.projections = 5;
+  const Grid detector = reference::detector(90, 70, 5, 3, 3), grid = default_grid({150, 140, 100}, {1, 1, 1});
+  const Volume stack = reference::random_volume(detector, 3);
+  Patches patches(device().front(), circular_geometry(circle), grid, detector);
+  const auto values = [&](const std::array<std::size_t, 3>& first, const std::array<std::size_t, 3>& size) {
+    patches.set_boxes(std::vector{part_of(grid, first, size)});
+    return patches.backproject(stack.voxels);
+  };
+  const std::size_t slice = grid.slice();
+  const auto whole = values({0, 0, 0}, grid.size);
+  for (const auto& [first, slices] : {std::pair<std::size_t, std::size_t>{7, 40}, {60, 2}, {33, 1}}) {
+    const auto part = values({0, 0, first}, {150, 140, slices});
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first * slice)))
+        << slices;
+  }
+  const auto rows = values({0, 0, 33}, {150, 9, 1});
+  EXPECT_TRUE(std::equal(rows.begin(), rows.end(), whole.begin() + static_cast<std::ptrdiff_t>(33 * slice)));
+}
+
 TEST(Patches, AddToPartsOfAVolume) {
   const auto scene = flat_scenes().front();
   Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
