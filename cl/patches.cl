@@ -156,8 +156,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, PARTS / FOLD, 1))) void patc
 #pragma unroll
       for (int s = 0; s < UNROLL; ++s) {
         four[s] = n % 4 == 0 ? one[s] : four[s] + one[s];
-        if (n % 4 == 3) sixteen[s] = n % 16 == 3 ? four[s] : sixteen[s] + four[s];
-        if (n % 16 == 15) all[s] = n == 15 ? sixteen[s] : all[s] + sixteen[s];
+        if (FOLD >= 16 && n % 4 == 3) sixteen[s] = n % 16 == 3 ? four[s] : sixteen[s] + four[s];
+        if (FOLD == 64 && n % 16 == 15) all[s] = n == 15 ? sixteen[s] : all[s] + sixteen[s];
       }
     }
 #pragma unroll
