@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <regex>
+#include <sstream>
 
 #include "algorithms/projectors/ray_model.hpp"
 #include "algorithms/projectors/user_kernels.hpp"
@@ -42,6 +43,23 @@ bool has_kernel(const std::string& text, const std::string& name) {
 
 bool has_trace(const std::string& text) {
   return std::regex_search(text, std::regex(R"(\bvoid\s+trace\s*\(\s*TRACE_PARAMETERS\s*\))"));
+}
+
+// The text with `#line` around what it includes, so that compilers name the user's lines.
+std::string with_lines_named(const std::string& source) {
+  static const std::regex include("[ \t]*#[ \t]*include[ \t]*\"([^\"]*)\".*");
+  constexpr const char* own = "projector.cl";
+  std::string result = fmt::format("#line 1 \"{}\"\n", own);
+  std::istringstream in(source);
+  std::smatch found;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const bool includes = std::regex_match(line, found, include);
+    if (includes) result += fmt::format("#line 1 \"{}\"\n", found[1].str());
+    result += line + "\n";
+    if (includes) result += fmt::format("#line {} \"{}\"\n", number + 1, own);
+  }
+  return result;
 }
 
 bool is_identifier(const std::string& name) {
@@ -91,11 +109,10 @@ UserProjector::UserProjector(const std::string& name, const std::string& source,
   }
   read_defines(macros + text);
   build_options_ = ray_model_ ? "-D RAY_MODEL" : "";
-  file_ = keep_kernel_text(
-      "projector " + name_,
-      fmt::format("#pragma OPENCL FP_CONTRACT OFF\n{}{}#include \"user_projector.clh\"\n#line 1\n"
-                  "{}\n{}",
-                  macros, table_macros(*tables_), source, ray_model_ ? "#include \"ray_model.clh\"\n" : ""));
+  file_ =
+      keep_kernel_text(name_, fmt::format("#pragma OPENCL FP_CONTRACT OFF\n{}{}#include \"user_projector.clh\"\n{}{}",
+                                          macros, table_macros(*tables_), with_lines_named(source),
+                                          ray_model_ ? "#line 1 \"ray_model.clh\"\n#include \"ray_model.clh\"\n" : ""));
 }
 
 UserProjector UserProjector::from_file(const std::filesystem::path& file, UserProjectorOptions options) {

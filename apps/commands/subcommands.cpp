@@ -45,6 +45,7 @@ constexpr Maker makers[] = {
     {"bench", bench_command},
     {"tune", tune_command},
     {"plan", plan_command},
+    {"kernel", kernel_command},
 };
 
 }  // namespace

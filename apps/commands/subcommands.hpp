@@ -31,6 +31,7 @@ std::unique_ptr<Command> view_command();
 std::unique_ptr<Command> bench_command();
 std::unique_ptr<Command> tune_command();
 std::unique_ptr<Command> plan_command();
+std::unique_ptr<Command> kernel_command();
 /// app: the whole command, whose common settings these are.
 std::unique_ptr<Command> help_command(CLI::App& app, Settings& common);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/opencl/guard_zones.hpp"
 #include "host/opencl/opencl.hpp"
 #include "host/system/error.hpp"
 
@@ -78,6 +79,7 @@ void make_room(DeviceState& state) {
 
 void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle, bool booked = true) {
   if (handle == nullptr) return;
+  if (booked) check_guard_zones(*state, name, static_cast<cl_mem>(handle), bytes);
   clReleaseMemObject(static_cast<cl_mem>(handle));
   if (booked) state->ledger->release(name, bytes);
 }
@@ -98,11 +100,13 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
   const cl_mem_flags flags =
       CL_MEM_READ_WRITE |
       (device_->quirks.large_allocations && bytes >= (std::size_t{4} << 30) ? unrestricted_size_intel : 0);
+  const bool guarded = checked_fill().has_value();
   handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {
+    if (guarded) return create_guarded(*device_, bytes_, code);
     if (const cl_mem idle = take_idle(*device_, bytes_)) return idle;
     return clCreateBuffer(device_->context(), flags, std::max<std::size_t>(bytes_, 4), nullptr, code);
   });
-  poison(*device_, static_cast<cl_mem>(handle_), bytes_);
+  if (!guarded) poison(*device_, static_cast<cl_mem>(handle_), bytes_);
 }
 
 Buffer Buffer::adopt(const Device& device, std::string name, void* memory) {
@@ -155,7 +159,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 void Buffer::retire() {
   if (handle_ == nullptr) return;
-  if (device_->keeps_buffers && booked_) {
+  if (device_->keeps_buffers && booked_ && !checked_fill()) {
     const std::lock_guard lock(device_->idle_buffers_mutex);
     if (device_->idle_buffers.size() < most_idle_buffers) {
       device_->idle_buffers.push_back({bytes_, handle_});

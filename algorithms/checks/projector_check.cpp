@@ -1,0 +1,238 @@
+#include "algorithms/checks/projector_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "algorithms/projectors/user_projector.hpp"
+#include "host/opencl/memory_check.hpp"
+#include "host/system/plural.hpp"
+
+namespace halocline {
+namespace {
+
+using Verdict = ProjectorFinding::Verdict;
+using CheckedValues = std::vector<float>;
+
+constexpr unsigned char not_a_number = 0xff, a_number = 0x4b;  // bytes of float32 that are NaN, and 13 million
+
+Verdict verdict_of(bool pass) {
+  return pass ? Verdict::pass : Verdict::fail;
+}
+
+// Values from `least` to 1.
+Volume random_volume(const Grid& grid, unsigned seed, float least = 0) {
+  Volume volume(grid);
+  std::mt19937 generator(seed);
+  for (float& value : volume.voxels) value = least + (1 - least) * static_cast<float>(generator() >> 8) / 16777216.0f;
+  return volume;
+}
+
+double product_of(const CheckedValues& a, const CheckedValues& b) {
+  double sum = 0;
+  for (std::size_t n = 0; n < a.size(); ++n) sum += static_cast<double>(a[n]) * b[n];
+  return sum;
+}
+
+// Infinite where a value is not finite.
+double distance_of(float a, float b) {
+  const double distance = std::abs(static_cast<double>(a) - b);
+  return std::isfinite(distance) ? distance : std::numeric_limits<double>::infinity();
+}
+
+bool are_same(float a, float b) {
+  return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+// A x and A^T y of one scan.
+struct ScanRuns {
+  const ProjectorScan& scan;
+  Projector projector;
+
+  CheckedValues forward(const Volume& x, const std::vector<Device>& devices, const RunOptions& options = {}) const {
+    return project(x, scan.geometry, scan.projections, {projector}, devices, options).output.voxels;
+  }
+  CheckedValues adjoint(const Volume& y, const std::vector<Device>& devices, const RunOptions& options = {}) const {
+    return backproject(y, scan.geometry, scan.volume, projector, devices, options).output.voxels;
+  }
+  /// A x, or A^T y.
+  CheckedValues of(bool forwards, const std::vector<Device>& devices, const RunOptions& options = {}) const {
+    return forwards ? forward(random_volume(scan.volume, 7), devices, options)
+                    : adjoint(random_volume(scan.projections, 3), devices, options);
+  }
+};
+
+RunOptions split(int slabs, int batch, const std::vector<Device>& devices = {}) {
+  RunOptions options;
+  options.plan.minimum_slabs = slabs;
+  options.plan.batch = batch;
+  for (const Device& each : devices) options.plan.speeds[each.info().name] = 1;  // equal shares
+  return options;
+}
+
+const char* what_of(bool forwards) {
+  return forwards ? "A x" : "A^T y";
+}
+
+// The first result of a check that is not as it should be; how many were looked at.
+struct RunWatch {
+  std::string first;
+  int runs = 0;
+
+  ProjectorFinding finding(const std::string& check, const std::string& good) const {
+    return {check, "", verdict_of(first.empty()), first.empty() ? fmt::format("{}, {} runs", good, runs) : first};
+  }
+  void expect_finite(const CheckedValues& values, const std::string& where) {
+    ++runs;
+    const auto count = std::count_if(values.begin(), values.end(), [](float each) { return !std::isfinite(each); });
+    if (count > 0 && first.empty())
+      first = fmt::format("{}: {} of {} values are not finite", where, count, values.size());
+  }
+  void expect_same_bits(const CheckedValues& values, const CheckedValues& expected, const std::string& where) {
+    ++runs;
+    if (!first.empty()) return;
+    std::size_t count = 0;
+    double largest = 0;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (are_same(values[n], expected[n])) continue;
+      ++count;
+      largest = std::max(largest, distance_of(values[n], expected[n]));
+    }
+    if (count == 0) return;
+    first = fmt::format("{}: {} of {} values differ, by up to {:.3g}", where, count, values.size(), largest);
+  }
+};
+
+double adjoint_error(const ScanRuns& runs, float least, const std::vector<Device>& devices, RunWatch& finite) {
+  const Volume x = random_volume(runs.scan.volume, 7, least), y = random_volume(runs.scan.projections, 3, least);
+  const CheckedValues ax = runs.forward(x, devices), aty = runs.adjoint(y, devices);
+  finite.expect_finite(ax, runs.scan.name + ", A x");
+  finite.expect_finite(aty, runs.scan.name + ", A^T y");
+  const double gap = std::abs(product_of(ax, y.voxels) - product_of(x.voxels, aty));
+  return gap / std::sqrt(product_of(ax, ax) * product_of(y.voxels, y.voxels));
+}
+
+// A x (forwards) or A^T y of the scan in several parts against one slab.
+void watch_splits(const ScanRuns& runs, bool forwards, const std::vector<Device>& devices, RunWatch& watch) {
+  const auto slices = static_cast<int>(runs.scan.volume.size[2]);
+  const std::vector<Device> first{devices.front()};
+  const CheckedValues whole = runs.of(forwards, first);
+  for (const auto& [slabs, batch] : {std::pair{1, 1}, {1, 3}, {2, 3}, {3, 1}, {slices, 5}}) {
+    if (slabs > slices) continue;
+    watch.expect_same_bits(runs.of(forwards, first, split(slabs, batch)), whole,
+                           fmt::format("{}, {} in {}, batches of {}", runs.scan.name, what_of(forwards),
+                                       plural(slabs, "slab", "slabs"), views_text(static_cast<std::size_t>(batch))));
+  }
+  if (devices.size() > 1)
+    watch.expect_same_bits(runs.of(forwards, devices, split(0, 2, devices)), whole,
+                           fmt::format("{}, {} on {} devices", runs.scan.name, what_of(forwards), devices.size()));
+}
+
+struct ValueDifference {
+  double largest = 0, rms = 0;  // relative to the largest value
+};
+
+ValueDifference difference_of(const CheckedValues& found, const CheckedValues& expected) {
+  double largest = 0, greatest = 0, squares = 0;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const double difference = distance_of(found[n], expected[n]);
+    largest = std::max(largest, difference);
+    greatest = std::max(greatest, std::abs(static_cast<double>(expected[n])));
+    squares += difference * difference;
+  }
+  return {largest / greatest, std::sqrt(squares / static_cast<double>(found.size())) / greatest};
+}
+
+}  // namespace
+
+UserProjector CheckedProjector::on(const Grid& volume) const {
+  UserProjectorOptions options;
+  for (const auto& [name, value] : tables) options.tables[name].assign(volume.count(), value);
+  return UserProjector::from_file(file, std::move(options));
+}
+
+ProjectorFindings check_adjoint(const CheckedProjector& projector, const std::vector<Device>& devices) {
+  ProjectorFindings findings;
+  RunWatch finite;
+  for (const ProjectorScan& scan : projector_scans()) {
+    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const double positive = adjoint_error(runs, 0, devices, finite), sign = adjoint_error(runs, -1, devices, finite);
+    const double error = positive >= sign ? positive : sign;
+    findings.push_back({"adjoint", scan.name,
+                        verdict_of(positive < largest_adjoint_error && sign < largest_adjoint_error),
+                        std::isnan(positive + sign) ? "A x is zero, or not finite" : fmt::format("{:.2g}", error)});
+  }
+  findings.push_back(finite.finding("finite values", "all"));
+  return findings;
+}
+
+ProjectorFindings check_splits(const CheckedProjector& projector, const std::vector<Device>& devices) {
+  RunWatch forward, adjoint;
+  for (const ProjectorScan& scan : projector_scans()) {
+    const ScanRuns runs{scan, projector.on(scan.volume)};
+    watch_splits(runs, true, devices, forward);
+    watch_splits(runs, false, devices, adjoint);
+  }
+  return {forward.finding("split forward", "the same bits"), adjoint.finding("split adjoint", "the same bits")};
+}
+
+ProjectorFindings check_parts(const CheckedProjector& projector, const Device& whole,
+                              const std::vector<Device>& parts) {
+  RunWatch watch;
+  for (const ProjectorScan& scan : projector_scans()) {
+    const ScanRuns runs{scan, projector.on(scan.volume)};
+    for (const bool forwards : {true, false})
+      watch.expect_same_bits(runs.of(forwards, parts, split(2, 3, parts)), runs.of(forwards, {whole}),
+                             fmt::format("{}, {} on {} parts", scan.name, what_of(forwards), parts.size()));
+  }
+  return {watch.finding("two sub-devices", "the same bits")};
+}
+
+ProjectorFindings check_memory(const CheckedProjector& projector, const Device& device) {
+  RunWatch unwritten, outside;
+  for (const ProjectorScan& scan : projector_scans()) {
+    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const int slabs = std::min(2, static_cast<int>(scan.volume.size[2]));
+    for (const bool forwards : {true, false})
+      for (const RunOptions& options : {RunOptions(), split(slabs, 3)}) {
+        const std::string where = fmt::format("{}, {}", scan.name, what_of(forwards));
+        std::vector<CheckedValues> results;
+        for (const unsigned char fill : {not_a_number, a_number}) {
+          const MemoryCheck memory(fill);
+          results.push_back(runs.of(forwards, {device}, options));
+          ++outside.runs;
+          const auto written = memory.written_outside();
+          if (!written.empty() && outside.first.empty()) outside.first = where + ": " + written.front();
+        }
+        unwritten.expect_same_bits(results[1], results[0], where + " on other memory");
+      }
+  }
+  return {unwritten.finding("unwritten memory", "not read"), outside.finding("guard zones", "unchanged")};
+}
+
+ProjectorFindings compare_projectors(const CheckedProjector& projector, Projector::Named named, double tolerance,
+                                     const std::vector<Device>& devices) {
+  ProjectorFindings findings;
+  for (const ProjectorScan& scan : projector_scans()) {
+    const Volume x = random_volume(scan.volume, 7);
+    const auto [largest, rms] = difference_of(ScanRuns{scan, projector.on(scan.volume)}.forward(x, devices),
+                                              ScanRuns{scan, named}.forward(x, devices));
+    findings.push_back({"like " + projector_name(named), scan.name, verdict_of(largest <= tolerance),
+                        fmt::format("{:.2g} at most, {:.2g} in the mean (RMS)", largest, rms)});
+  }
+  return findings;
+}
+
+void run_tiny_scan(const CheckedProjector& projector, const std::vector<Device>& devices) {
+  const ProjectorScan scan = tiny_projector_scan();
+  const ScanRuns runs{scan, projector.on(scan.volume)};
+  for (const bool forwards : {true, false})
+    for (const RunOptions& options : {RunOptions(), split(2, 1)}) runs.of(forwards, devices, options);
+}
+
+}  // namespace halocline

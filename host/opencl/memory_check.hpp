@@ -1,0 +1,22 @@
+// Checks of what kernels do to device memory: new arrays that hold a chosen byte, between guard zones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace halocline {
+
+/// Fills new buffers of device memory with a byte during its lifetime, and puts guard zones of that byte before and
+/// behind each. Results that change with the byte depend on memory that nobody wrote. One at a time.
+class MemoryCheck {
+ public:
+  explicit MemoryCheck(unsigned char fill);
+  ~MemoryCheck();
+  MemoryCheck(const MemoryCheck&) = delete;
+  MemoryCheck& operator=(const MemoryCheck&) = delete;
+
+  /// A text for each array so far whose guard zones were found changed when it was freed.
+  std::vector<std::string> written_outside() const;
+};
+
+}  // namespace halocline
