@@ -44,6 +44,8 @@ ProjectorFindings all_findings(Job& job, const KernelCheck& check) {
 }
 
 void run_check(Job& job, const KernelCheck& check) {
+  if (job.embedded())
+    throw InputError("`kernel check` starts the command for each of its stages; run 'halocline kernel check' itself");
   job.input("file", check.file);
   if (!is_projector_file(check.file))
     throw InputError({.what = "`file`", .found = check.file, .expected = "a projector's text, whose name ends in .cl"});

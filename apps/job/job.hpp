@@ -45,6 +45,8 @@ class Job {
 
   const CommonOptions& common() const { return common_; }
   bool dry_run() const { return common_.dry_run; }
+  /// True for a job of a program that embeds the command.
+  bool embedded() const { return outlet_.embedded(); }
 
   /// FileClaims' functions, with the files in the report.
   void input(const std::string& option, const std::string& path);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -131,6 +131,27 @@ class Projector:
     def is_ray_model(self) -> bool:
         """True if the toolkit makes its adjoint."""
         return bool(self._core.is_ray_model)
+
+    def check(self, geometry: Geometry, reference: Callable[[Geometry, Grid, Any], Any], grid: Optional[Grid] = None, *,
+              tolerance: float = 1e-3, device: str = "", seed: int = 1) -> float:
+        """The largest difference of A x from reference(geometry, grid, x), a function in NumPy, relative to its largest
+        value, for random x from 0 to 1.
+
+        reference gets the volume's grid and values (z, y, x) and returns the projections (view, v, u). Raises ValueError
+        if the difference is larger than `tolerance`, or a value is not finite. `halocline kernel check` checks what needs
+        no reference.
+        """
+        grid = require_geometry(geometry).grid_of(grid)
+        on = Context(geometry, grid, device=device, projector=self)
+        x = np.random.default_rng(seed).random(tuple(on.volume.grid[0][::-1]), dtype=np.float32)
+        found = on.operator(on.array(x, on.volume)).get().astype(np.float64)
+        expected = np.asarray(reference(geometry, grid, x.copy()), np.float64)
+        if expected.shape != found.shape:
+            raise ValueError(f"reference= returned an array of {expected.shape}; expected the projections' {found.shape}")
+        largest = float(np.abs(found - expected).max() / np.abs(expected).max())
+        if not largest <= tolerance:
+            raise ValueError(f"A x differs from the reference by {largest:.3g} of its largest value; expected {tolerance:g} at most")
+        return largest
 
 
 def _scalar(value: Any) -> Any:

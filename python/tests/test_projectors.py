@@ -30,6 +30,18 @@ def test_tables_make_weights_and_the_adjoint_is_exact(geometry, grid, volume, pr
     assert float(arrays.dot(on.operator(x), y)) == pytest.approx(float(arrays.dot(x, on.operator.T(y))), rel=1e-6)
 
 
+def test_a_reference_in_numpy_finds_half_a_pixel(geometry, grid):
+    def reference(scan, volume_grid, x):
+        return hc.project(x, scan, volume_grid, projector="joseph")
+
+    assert arrays.Projector(EXAMPLES / "joseph.cl").check(geometry, reference, grid) < 1e-5
+    shifted = (EXAMPLES / "joseph.cl").read_text().replace("+ line.shift_b,", "+ line.shift_b + 0.5f,")
+    with pytest.raises(ValueError, match="differs from the reference by 0"):
+        arrays.Projector(shifted).check(geometry, reference, grid)
+    with pytest.raises(ValueError, match="reference= returned an array"):
+        arrays.Projector(EXAMPLES / "joseph.cl").check(geometry, lambda scan, volume_grid, x: x[0], grid)
+
+
 def test_verbs_take_a_file(geometry, grid, volume, projections):
     path = str(EXAMPLES / "joseph.cl")
     assert np.abs(hc.project(volume, geometry, grid, projector=path) - projections).max() < 1e-5 * projections.max()

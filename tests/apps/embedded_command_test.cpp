@@ -150,6 +150,7 @@ TEST_F(Embedded, RefusesAsTheCommandDoes) {
   has(text(denoise + Given{{"tv", {""}}} + from_f_to_u), "--tv has an empty value");
   has(text(from_f_to_u, "denose"), "no verb 'denose'");
   has(text(from_f_to_u, "geometry"), "there are geometry circular");
+  has(text({{"file", {"projector.cl"}}}, "kernel check"), "run 'halocline kernel check' itself");
   has(text(denoise + Given{{"device", {"nosuch"}}} + from_f_to_u), "nosuch");
   images_.add("empty", volume_.grid, Component::float32, nullptr);
   has(text(denoise + Given{{"input", {"mem:empty"}}, {"output", {"mem:u"}}}), "no values");
