@@ -113,6 +113,12 @@ INLINE size_t place_of(int4 shape, int2 stride, int voxel) {
 #define VIEW_AT(n) views[n]
 #endif
 
+// Where a part of the list begins. Parts of many views are multiples of four, which compilers take together.
+INLINE int first_of_part(int part, int count) {
+  const int each = 4 * ((count + 4 * PARTS - 1) / (4 * PARTS));
+  return count < 4 * PARTS ? count * part / PARTS : min(count, part * each);
+}
+
 // UNROLL voxels of a box, GROUP apart, so that neighbouring work-items have neighbouring voxels, from the views [n, end) of the list.
 INLINE void add_views(const Point* point, float* sum, __global const float* restrict projections,
                       __global const float4* restrict matrices, __global const int* restrict views, int n, int end,
@@ -139,31 +145,30 @@ __kernel __attribute__((reqd_work_group_size(GROUP, PARTS / FOLD, 1))) void patc
   const int first = UNROLL * GROUP * (int)get_group_id(0) + lane;
   const int4 shape = shapes[box];
   const int voxels = shape.x * shape.y * shape.z;
-  if (first < voxels) {
-    Point point[UNROLL];
-    float one[UNROLL], four[UNROLL], sixteen[UNROLL], all[UNROLL];
+  if (first - lane >= voxels) return;  // all of the group
+  Point point[UNROLL];
+  float one[UNROLL], four[UNROLL], sixteen[UNROLL], all[UNROLL];
+#pragma unroll
+  for (int s = 0; s < UNROLL; ++s) {
+    point[s] = point_in(places + 4 * box, shape, min(first + s * GROUP, voxels - 1));
+    four[s] = sixteen[s] = all[s] = 0.0f;
+  }
+  for (int n = 0; n < FOLD; ++n) {
+    const int part = row * FOLD + n;
+#pragma unroll
+    for (int s = 0; s < UNROLL; ++s) one[s] = 0.0f;
+    add_views(point, one, projections, matrices, views, first_of_part(part, count), first_of_part(part + 1, count),
+              columns, rows);
 #pragma unroll
     for (int s = 0; s < UNROLL; ++s) {
-      point[s] = point_in(places + 4 * box, shape, min(first + s * GROUP, voxels - 1));
-      four[s] = sixteen[s] = all[s] = 0.0f;
+      four[s] = n % 4 == 0 ? one[s] : four[s] + one[s];
+      if (FOLD >= 16 && n % 4 == 3) sixteen[s] = n % 16 == 3 ? four[s] : sixteen[s] + four[s];
+      if (FOLD == 64 && n % 16 == 15) all[s] = n == 15 ? sixteen[s] : all[s] + sixteen[s];
     }
-    for (int n = 0; n < FOLD; ++n) {
-      const int part = row * FOLD + n;
-#pragma unroll
-      for (int s = 0; s < UNROLL; ++s) one[s] = 0.0f;
-      add_views(point, one, projections, matrices, views, count * part / PARTS, count * (part + 1) / PARTS, columns,
-                rows);
-#pragma unroll
-      for (int s = 0; s < UNROLL; ++s) {
-        four[s] = n % 4 == 0 ? one[s] : four[s] + one[s];
-        if (FOLD >= 16 && n % 4 == 3) sixteen[s] = n % 16 == 3 ? four[s] : sixteen[s] + four[s];
-        if (FOLD == 64 && n % 16 == 15) all[s] = n == 15 ? sixteen[s] : all[s] + sixteen[s];
-      }
-    }
-#pragma unroll
-    for (int s = 0; s < UNROLL; ++s)
-      parts[row][s * GROUP + lane] = FOLD == 1 ? one[s] : FOLD == 4 ? four[s] : FOLD == 16 ? sixteen[s] : all[s];
   }
+#pragma unroll
+  for (int s = 0; s < UNROLL; ++s)
+    parts[row][s * GROUP + lane] = FOLD == 1 ? one[s] : FOLD == 4 ? four[s] : FOLD == 16 ? sixteen[s] : all[s];
   barrier(CLK_LOCAL_MEM_FENCE);
   if (row != 0) return;
   for (int s = 0; s < UNROLL; ++s) {

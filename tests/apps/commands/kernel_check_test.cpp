@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "tests/support/child_process.hpp"
+#include "tests/support/command_process.hpp"
 
 namespace halocline::kernel_check_test {
 namespace {
