@@ -84,7 +84,7 @@ INLINE float in_row(__global const float* restrict row, Seen seen, bool there, i
              (1.0f - seen.along_row) * pixel_at(row, seen.column, there, columns));
 }
 
-// What the view adds; nothing outside the detector.
+// Sample that the view adds; 0 outside the detector.
 INLINE float sample_of(__global const float* restrict view, Seen seen, int columns, int rows) {
   const bool in_front = seen.weight > 0.0f;
 #ifdef IN_ROW
