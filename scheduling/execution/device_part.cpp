@@ -74,11 +74,12 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
 }
 
 void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
-  constexpr std::size_t in_flight = 8;
-  const Task task{number(), plan_.requirements.views(), plan_.requirements.rows()};
-  load_inputs(task, {});
-  work(step, task, scalars);
-  slab_.mark_step(in_flight);
+  const auto tasks = tasks_of(program_, step, program_.needs.views(), plan_, device_);  // one
+  const auto moves = moves_of(program_, step, plan_, tasks);                            // which clear what sums begin in
+  load_inputs(tasks.front(), moves.front());
+  work(step, tasks.front(), scalars);
+  const bool sums = step.over == Domain::ray_sums || step.over == Domain::voxel_sums;
+  slab_.mark_step(sums ? 2 : 8);
 }
 
 void DevicePart::work(const Step& step, const Task& task, const Scalars& scalars) {

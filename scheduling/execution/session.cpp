@@ -188,12 +188,11 @@ void Session::hold(const std::string& name) {
   if (!on_devices(name) || plan_.slabs.size() > 1) transport_.hold(name, bytes_of(name));
 }
 
-// True where a step needs no transfers and no sums.
+// True where a step needs no transfers, and no sums on the host.
 bool Session::is_enqueued(const Step& step) const {
   if (step.reduced || step.due || step.views) return false;
   const bool one_slab = plan_.slabs.size() == 1, halo = step.halo_low > 0 || step.halo_high > 0;
-  return step.over == Domain::slices ? plan_.resident && (one_slab || !halo)
-                                     : step.over == Domain::views && one_slab && all_resident_;
+  return step.over == Domain::slices ? plan_.resident && (one_slab || !halo) : one_slab && all_resident_;
 }
 
 void Session::perform(const Step& step) {
