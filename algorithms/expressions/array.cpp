@@ -182,13 +182,20 @@ Array zeros(const Space& space) {
   return constant(space, 0);
 }
 
-Array load(const Space& space, const VolumeSource& values) {
-  if (values.grid().size != space.grid().size) {
-    const auto& size = values.grid().size;
+namespace {
+
+void require_size(const VolumeSource& values, const Space& space) {
+  const auto& size = values.grid().size;
+  if (size != space.grid().size)
     throw InputError({.what = "an array's values",
                       .found = fmt::format("{} x {} x {}", size[0], size[1], size[2]),
                       .expected = space.text()});
-  }
+}
+
+}  // namespace
+
+Array load(const Space& space, const VolumeSource& values) {
+  require_size(values, space);
   Array result;
   Session& session = space.recorder().session();
   Storage& storage = *result.overwrite(space);
@@ -199,6 +206,13 @@ Array load(const Space& space, const VolumeSource& values) {
 
 Array load(const Space& space, const Volume& values) {
   return load(space, MemorySource(values));
+}
+
+void write(const Array& x, const VolumeSource& values) {
+  require_size(values, x.space());
+  Recorder& recorder = x.space().recorder();
+  recorder.flush();
+  recorder.session().write(x.storage()->name, values);
 }
 
 Array uniform(const Space& space, std::uint64_t seed) {

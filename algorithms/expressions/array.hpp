@@ -88,6 +88,8 @@ Array constant(const Space& space, const Scalar& value);
 /// Array with these values, in the order of Volume::voxels. Throws InputError for another size.
 Array load(const Space& space, const VolumeSource& values);
 Array load(const Space& space, const Volume& values);
+/// Replaces the values of an array, and of all copies that share its memory, where it lies. Throws as load() does.
+void write(const Array& x, const VolumeSource& values);
 /// Uniform in [0, 1), by Philox of `seed` and the element's number.
 Array uniform(const Space& space, std::uint64_t seed);
 /// An array with the same contents.

@@ -20,6 +20,16 @@ void Context::wait() const {
   recorder_->flush();
   recorder_->session().wait();
 }
+Prepared Context::record(const std::function<void()>& statements) const {
+  recorder_->begin_job();
+  try {
+    statements();
+  } catch (...) {
+    recorder_->cancel_job();
+    throw;
+  }
+  return recorder_->end_job();
+}
 void Context::fuse(bool on) const {
   recorder_->fuse(on);
 }

@@ -5,10 +5,12 @@
 // pass over memory, with the sums over what it writes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "algorithms/expressions/array.hpp"
+#include "algorithms/expressions/prepared.hpp"
 #include "algorithms/support/slice_sums.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/planning/plan.hpp"
@@ -32,6 +34,10 @@ class Context {
   void flush() const;
   /// Flushes, and waits until all kernels have ended.
   void wait() const;
+  /// Calls the function once, computes its statements, and keeps their kernels: docs/expressions.md. Throws InputError
+  /// for a sum, for a value or array that is read in it, where one device does not hold all arrays, and as flush()
+  /// does; results of the statements are then lost.
+  Prepared record(const std::function<void()>& statements) const;
   /// false: every statement by itself. The values are the same, bit for bit.
   void fuse(bool on) const;
   /// Selects kernels of other devices, for tests.

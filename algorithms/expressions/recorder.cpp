@@ -45,6 +45,20 @@ bool Recorder::redirect(const std::shared_ptr<Storage>& from, const std::shared_
   return true;
 }
 
+std::vector<std::shared_ptr<Storage>> Recorder::recorded_storages() const {
+  std::vector<std::shared_ptr<Storage>> result;
+  for (const Pending& each : pending_) {
+    if (const auto* statement = std::get_if<Statement>(&each)) {
+      for (const Operand& operand : statement->leaves.arrays) result.push_back(operand.storage);
+      if (statement->target) result.push_back(statement->target);
+    } else if (const auto* step = std::get_if<StepStatement>(&each)) {
+      result.insert(result.end(), step->reads.begin(), step->reads.end());
+      result.insert(result.end(), step->writes.begin(), step->writes.end());
+    }
+  }
+  return result;
+}
+
 void Recorder::flush() {
   PassBuilder builder;
   try {

@@ -27,7 +27,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   /// Lets the last statement write to other memory, if it is a step that writes `from` and nothing else.
   bool redirect(const std::shared_ptr<Storage>& from, const std::shared_ptr<Storage>& to);
   /// Gathers all that has been recorded.
-  void flush();
+  virtual void flush();
   bool empty() const { return pending_.empty(); }
   std::size_t count() const { return pending_.size(); }
 
@@ -63,6 +63,8 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   virtual void prepare(std::vector<Scalar>&, const std::shared_ptr<const Scope>&) {}
   virtual void perform(const Assignment&) {}
   void record(Assignment assignment) { pending_.emplace_back(std::move(assignment)); }
+  /// The memory of all arrays that recorded statements read and write.
+  std::vector<std::shared_ptr<Storage>> recorded_storages() const;
 
   std::shared_ptr<const Grid> volume_, projections_;
 

@@ -1,5 +1,6 @@
 #include "algorithms/expressions/session_recorder.hpp"
 
+#include "algorithms/expressions/prepared.hpp"
 #include "algorithms/support/slice_sums.hpp"
 #include "host/system/error.hpp"
 
@@ -45,6 +46,12 @@ Space SessionRecorder::space(ArrayKind kind, const Grid& grid) {
 }
 
 void SessionRecorder::record(Statement statement) {
+  if (job_ && statement.sum)
+    throw InputError(
+        {.what = "statement " + std::to_string(count() + 1) + " of a prepared job",
+         .found = "a sum over " + known_space(statement.kind).text(),
+         .expected = "formulas, operators and kernels whose results stay on the device",
+         .remedy = "take sums, dots and norms outside of it; ray models that users write need a norm, too"});
   Recorder::record(std::move(statement));
   flush_many();
 }
@@ -56,11 +63,78 @@ void SessionRecorder::record(StepStatement statement) {
 
 void SessionRecorder::flush_many() {
   constexpr std::size_t most_pending = 64;
-  if (count() >= most_pending) flush();
+  if (!job_ && count() >= most_pending) flush();
+}
+
+void SessionRecorder::flush() {
+  if (job_)
+    throw InputError({.what = "the function of a prepared job",
+                      .found = "one that reads a value, or waits",
+                      .expected = "statements alone",
+                      .remedy = "read its results after it has been prepared"});
+  Recorder::flush();
+}
+
+std::string SessionRecorder::allocate(ArrayKind kind) {
+  if (job_)
+    if (const auto found = job_->free.find(kind); found != job_->free.end()) return job_->free.extract(found).mapped();
+  return session_.allocate(kind);
+}
+
+void SessionRecorder::release(const Storage& storage) {
+  if (job_)
+    job_->free.emplace(storage.kind, storage.name);
+  else
+    session_.release(storage.name);
+}
+
+void SessionRecorder::begin_job() {
+  if (job_) throw InputError("a job is prepared within another one; state all of it in one function");
+  flush();
+  job_.emplace();
+}
+
+Prepared SessionRecorder::end_job() {
+  Prepared::Arrays inputs, results;
+  std::vector<std::weak_ptr<Storage>> new_arrays;  // whose statements are left out where nobody else knows them
+  for (auto& each : recorded_storages())
+    if (each->name.empty())
+      new_arrays.push_back(each);
+    else
+      inputs.push_back(std::move(each));
+  std::shared_ptr<KeptSteps> steps;
+  try {
+    Recorder::flush();
+    if (job_->steps.empty())
+      throw InputError({.what = "the function of a prepared job",
+                        .found = "one without a statement whose result anybody keeps",
+                        .expected = "statements",
+                        .remedy = "return, or assign, its results"});
+    steps = session_.keep(job_->steps);
+  } catch (...) {
+    cancel_job();
+    throw;
+  }
+  for (const auto& each : new_arrays)
+    if (auto array = each.lock()) results.push_back(std::move(array));
+  std::vector<std::string> scratch;
+  for (const auto& [kind, name] : job_->free) scratch.push_back(name);
+  job_.reset();
+  return {std::static_pointer_cast<SessionRecorder>(shared_from_this()), std::move(steps), std::move(inputs),
+          std::move(results), std::move(scratch)};
+}
+
+void SessionRecorder::cancel_job() {
+  for (const auto& [kind, name] : job_->free) session_.release(name);
+  job_.reset();
 }
 
 void SessionRecorder::perform(Step step, const Sums& sums, const Scope*) {
   session_.extend_halo(step.halo_low, step.halo_high);
+  if (job_) {
+    job_->steps.push_back(std::move(step));
+    return;
+  }
   if (!sums.empty())
     step.reduced = [&](std::span<const double> values, Scalars&) {
       for (std::size_t n = 0; n < sums.size(); ++n) sums[n]->value = values[n];

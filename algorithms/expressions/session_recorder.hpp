@@ -1,9 +1,14 @@
 // Computes what is recorded, when a number or an array is read.
 #pragma once
 
+#include <map>
+#include <optional>
+
 #include "algorithms/expressions/recorder.hpp"
 
 namespace halocline::expressions {
+
+class Prepared;
 
 class SessionRecorder : public Recorder {
  public:
@@ -14,20 +19,36 @@ class SessionRecorder : public Recorder {
   Space space(ArrayKind kind, const Grid& grid);
   void record(Statement statement) override;
   void record(StepStatement statement) override;
+  /// Throws InputError while a job is prepared.
+  void flush() override;
   Session& session() override { return session_; }
   std::vector<Device> devices() override { return session_.devices(); }
-  void release(const Storage& storage) override { session_.release(storage.name); }
+  void release(const Storage& storage) override;
+
+  /// Makes the statements from here to end_job() those of a prepared job (Context::record). Sums throw InputError
+  /// meanwhile.
+  void begin_job();
+  /// Throws as Context::record() does; the statements have been lost or computed then.
+  Prepared end_job();
+  /// Makes them statements like others.
+  void cancel_job();
 
   /// Label for the names of a step's private arrays: no other step gets it.
   std::string next_label() { return std::to_string(++labels_) + " "; }
 
  private:
-  std::string allocate(ArrayKind kind) override { return session_.allocate(kind); }
+  // A job that is prepared.
+  struct Job {
+    std::vector<Step> steps;
+    std::multimap<ArrayKind, std::string> free;  // arrays of the job that it needs no longer
+  };
+  std::string allocate(ArrayKind kind) override;
   void perform(Step step, const Sums& sums, const Scope* scope) override;
   Number number_of(const Scalar& scalar) override;
   void flush_many();
 
   Session session_;
+  std::optional<Job> job_;
   int labels_ = 0;
 };
 

@@ -223,17 +223,48 @@ Event Device::read(const Buffer& from, std::size_t offset, void* to, std::size_t
       });
 }
 
+// Enqueues a command on the compute queue. `command` may be called again, long after.
+template <class Command>
+Event Device::compute(const char* call, const std::string& name, const std::function<std::string()>& detail,
+                      std::span<const Event> waits, Command command) {
+  const auto list = wait_list(waits, Queue::compute);
+  const Event result = enqueue(*state_, Queue::compute, call, name, 0, detail,
+                               [&](cl::CommandQueue& queue, cl::Event& event) { command(queue, &list, &event); });
+  if (kept_ != nullptr)
+    kept_->commands_.push_back(
+        std::make_shared<const KeptCommand>(KeptCommand{call, name, detail(), std::move(command)}));
+  return result;
+}
+
+Event Device::replay(const CommandList& list, std::span<const Event> waits) {
+  Event last;
+  auto& queue = state_->queue(Queue::compute);
+  const auto first = wait_list(waits, Queue::compute);  // the others follow it in their queue
+  for (const auto& command : list.commands_) {
+    cl::Event event;
+    try {
+      command->enqueue(queue, last ? nullptr : &first, &event);
+      if (command == list.commands_.back()) queue.flush();
+    } catch (const cl::Error& error) {
+      settle(*state_);
+      throw_cl_error(error.err(), command->call, command->detail, state_->info.name);
+    }
+    last = make_event(*state_, std::move(event), Queue::compute, command->name, 0);
+  }
+  return last;
+}
+
 Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset,
                    std::size_t bytes, std::span<const Event> waits) {
   check_bounds(*state_, from, from_offset, bytes, "copy from");
   check_bounds(*state_, to, to_offset, bytes, "copy to");
-  const auto list = wait_list(waits, Queue::compute);
-  return enqueue(
-      *state_, Queue::compute, "clEnqueueCopyBuffer", "copy " + from.name(), 0,
-      [&] { return fmt::format("{} bytes of {} to {}", bytes, from.name(), to.name()); },
-      [&](cl::CommandQueue& queue, cl::Event& event) {
-        cl::Buffer source(memory(from), true), target(memory(to), true);
-        queue.enqueueCopyBuffer(source, target, from_offset, to_offset, bytes, &list, &event);
+  return compute(
+      "clEnqueueCopyBuffer", "copy " + from.name(),
+      [&] { return fmt::format("{} bytes of {} to {}", bytes, from.name(), to.name()); }, waits,
+      [source = memory(from), target = memory(to), from_offset, to_offset, bytes](
+          cl::CommandQueue& queue, const std::vector<cl::Event>* after, cl::Event* event) {
+        queue.enqueueCopyBuffer(cl::Buffer(source, true), cl::Buffer(target, true), from_offset, to_offset, bytes,
+                                after, event);
       });
 }
 
@@ -278,16 +309,16 @@ Event Device::copy(const Buffer& from, const ImageArray& to, std::size_t row_beg
                    std::size_t layers, std::span<const Event> waits) {
   const std::size_t width = to.extent()[0];
   check_bounds(*state_, from, 0, to.texel().bytes() * width * rows * layers, "copy to image");
-  const auto list = wait_list(waits, Queue::compute);
-  return enqueue(
-      *state_, Queue::compute, "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image", 0,
+  return compute(
+      "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image",
       [&] {
         return fmt::format("rows {} + {} of {} layers of {} to {}", row_begin, rows, layers, from.name(), to.name());
       },
-      [&](cl::CommandQueue& queue, cl::Event& event) {
-        cl::Buffer source(memory(from), true);
-        cl::Image2DArray target(static_cast<cl_mem>(to.handle()), true);
-        queue.enqueueCopyBufferToImage(source, target, 0, {0, row_begin, 0}, {width, rows, layers}, &list, &event);
+      waits,
+      [source = memory(from), target = static_cast<cl_mem>(to.handle()), width, row_begin, rows, layers](
+          cl::CommandQueue& queue, const std::vector<cl::Event>* after, cl::Event* event) {
+        queue.enqueueCopyBufferToImage(cl::Buffer(source, true), cl::Image2DArray(target, true), 0, {0, row_begin, 0},
+                                       {width, rows, layers}, after, event);
       });
 }
 
@@ -299,15 +330,27 @@ Event Device::fill(const Buffer& buffer, float value, std::size_t offset, std::s
     const KernelArgument arguments[] = {&buffer, first, count, value};
     return launch({"fill.cl", "fill_value", ""}, {static_cast<std::size_t>(count), 1, 1}, arguments, waits);
   }
-  const auto list = wait_list(waits, Queue::compute);
-  return enqueue(
-      *state_, Queue::compute, "clEnqueueFillBuffer", "fill " + buffer.name(), 0,
-      [&] { return fmt::format("array {}, {} bytes at {}", buffer.name(), bytes, offset); },
-      [&](cl::CommandQueue& queue, cl::Event& event) {
-        cl::Buffer target(memory(buffer), true);
-        queue.enqueueFillBuffer(target, value, offset, bytes, &list, &event);
+  return compute(
+      "clEnqueueFillBuffer", "fill " + buffer.name(),
+      [&] { return fmt::format("array {}, {} bytes at {}", buffer.name(), bytes, offset); }, waits,
+      [target = memory(buffer), value, offset, bytes](cl::CommandQueue& queue, const std::vector<cl::Event>* after,
+                                                      cl::Event* event) {
+        queue.enqueueFillBuffer(cl::Buffer(target, true), value, offset, bytes, after, event);
       });
 }
+
+namespace {
+
+// The same kernel with arguments of its own.
+cl::Kernel twin_of(const cl::Kernel& kernel, const DeviceState& state) {
+  try {
+    return {kernel.getInfo<CL_KERNEL_PROGRAM>(), kernel.getInfo<CL_KERNEL_FUNCTION_NAME>().c_str()};
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), "clCreateKernel", "a kernel that is kept", state.info.name);
+  }
+}
+
+}  // namespace
 
 void Device::prepare(const KernelSpec& spec) {
   const std::lock_guard lock(state_->launch_mutex);
@@ -319,7 +362,8 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                      std::optional<std::array<std::size_t, 3>> group) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return {};
   const std::lock_guard lock(state_->launch_mutex);
-  const auto& [kernel, limits] = kernel_of(*state_, spec);
+  const auto& [shared, limits] = kernel_of(*state_, spec);
+  const cl::Kernel kernel = kept_ == nullptr ? shared : twin_of(shared, *state_);
   if (!group) state_->shaped_kernels.insert(spec.kernel);
   const auto tuned = state_->tuning.groups.find(spec.kernel);
   const auto local = group ? *group
@@ -356,12 +400,12 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
     if (code != CL_SUCCESS) throw_cl_error(code, fmt::format("clSetKernelArg({})", index), detail(), state_->info.name);
     ++index;
   }
-  const auto list = wait_list(waits, Queue::compute);
-  return enqueue(*state_, Queue::compute, "clEnqueueNDRangeKernel", spec.kernel, 0, detail,
-                 [&](cl::CommandQueue& queue, cl::Event& event) {
-                   queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
-                                              cl::NDRange(local[0], local[1], local[2]), &list, &event);
-                 });
+  return compute(
+      "clEnqueueNDRangeKernel", spec.kernel, detail, waits,
+      [kernel, global, local](cl::CommandQueue& queue, const std::vector<cl::Event>* after, cl::Event* event) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
+                                   cl::NDRange(local[0], local[1], local[2]), after, event);
+      });
 }
 
 void Device::finish() {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "host/opencl/command_list.hpp"
 #include "host/opencl/device_info.hpp"
 #include "host/opencl/memory_ledger.hpp"
 #include "host/opencl/trace.hpp"
@@ -191,6 +193,12 @@ class Device {
   /// shape is that of work_group_shape() unless given.
   Event launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::span<const KernelArgument> arguments,
                std::span<const Event> waits = {}, std::optional<std::array<std::size_t, 3>> group = {});
+  /// Adds the launches, fills and copies that are enqueued through this handle from now on to the list, too (nullptr:
+  /// no longer).
+  void keep(CommandList* list) { kept_ = list; }
+  /// Enqueues the commands of a list that this device kept, the first of them after `waits`; the end of the last. Their
+  /// buffers still exist.
+  Event replay(const CommandList& list, std::span<const Event> waits = {});
   /// Compiles (or loads from the cache) without running: errors show before the work begins.
   void prepare(const KernelSpec& spec);
 
@@ -206,7 +214,12 @@ class Device {
   void record(std::shared_ptr<Trace> trace);
 
  private:
+  template <class Command>
+  Event compute(const char* call, const std::string& name, const std::function<std::string()>& detail,
+                std::span<const Event> waits, Command command);
+
   std::shared_ptr<DeviceState> state_;
+  CommandList* kept_ = nullptr;
 };
 
 /// Opens the devices that `selection` names. Throws InputError (see select_devices).

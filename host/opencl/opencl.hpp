@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,6 +96,13 @@ struct EventState {
   std::string name, device;
   std::size_t bytes = 0;
   std::weak_ptr<DeviceState> owner;
+};
+
+/// A command of the compute queue, with the OpenCL call that enqueues it and a text for that call's errors.
+struct KeptCommand {
+  const char* call;
+  std::string name, detail;
+  std::function<void(cl::CommandQueue& queue, const std::vector<cl::Event>* waits, cl::Event* event)> enqueue;
 };
 
 /// Wraps an event that some call on `queue` made, and remembers it for the trace. Throws ClError if an earlier command

@@ -193,6 +193,39 @@ def _bytes(size: Union[int, str]) -> int:
     return found
 
 
+class Prepared:
+    """A job that Context.record() prepared: its kernels are launched again and again.
+
+    result: what the function returned. replay() overwrites the values of its DeviceArrays.
+    """
+
+    def __init__(self, core: Any, result: Any) -> None:
+        self._core = core
+        self.result = result
+
+    def replay(self) -> None:
+        """Launches the kernels with the present values of the arrays that the job reads; get() of a result waits for
+        them. Raises InputError where arrays have been placed again since, to make room for others."""
+        self._core.replay()
+
+    def write(self, array: Any, values: Any) -> None:
+        """Replaces the values of an array that the job reads: by an array of NumPy or another package of its shape, or
+        by a DeviceArray. Raises InputError for an array that the job does not read."""
+        _require(array, DeviceArray, "array", "a DeviceArray that the job reads")
+        if not isinstance(values, DeviceArray):
+            values = as_values(values, "values")
+            shape = tuple(array.space.grid[0][::-1])
+            if values.shape != shape:
+                raise ValueError(f"values= is {values.shape}; expected the shape of the array, {shape}")
+            values = np.ascontiguousarray(values, np.float32)
+        self._core.write(array, values)
+
+    @property
+    def commands(self) -> int:
+        """Kernels, fills and copies of a replay."""
+        return int(self._core.commands)
+
+
 class Context:
     """Devices, one volume grid and one stack of projections.
 
@@ -219,6 +252,29 @@ class Context:
                 return _core.load(space, found.astype(np.float32, copy=False))
         raise ValueError(f"values= is {found.shape}; expected the shape of the volume or of the projections, "
                          f"{tuple(self.volume.grid[0][::-1])} or {tuple(self.projections.grid[0][::-1])}")
+
+    def record(self, function: Callable[[], Any]) -> Prepared:
+        """Prepares a job: calls the function once, computes what it returns, and keeps the kernels with all their
+        arguments, so that Prepared.replay() costs the host microseconds.
+
+            x = on.array(volume)
+            job = on.record(lambda: A.T(A(x) - b))
+            job.write(x, other)
+            job.replay()
+            job.result.get()
+
+        Raises InputError for sums (sum, dot, norm), get() and float() in the function, and where one device does not
+        hold all arrays.
+        """
+        if not callable(function):
+            raise TypeError(f"function= is {type(function).__name__}; expected a function without arguments")
+        self._core.begin_job()
+        try:
+            result = function()
+        except BaseException:
+            self._core.cancel_job()
+            raise
+        return Prepared(self._core.end_job(), result)
 
     def wait(self) -> None:
         """Until all kernels have ended."""

@@ -6,9 +6,11 @@
 #include <nanobind/stl/tuple.h>
 
 #include <mutex>
+#include <optional>
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
+#include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
@@ -73,12 +75,16 @@ LazyPointer made(ex::Array array) {
   return std::make_shared<Lazy>(std::move(array));
 }
 
-LazyPointer load_values(const ex::Space& space, const Values& values) {
+MemorySource source_of(const ex::Space& space, const Values& values) {
   if (values.size() != space.grid().count()) throw nb::value_error("the values do not fit the space");
   if (component_of(values.dtype()) != Component::float32) throw nb::value_error("the values are not float32");
-  const auto* from = static_cast<const float*>(values.data());
+  return {space.grid(), static_cast<const float*>(values.data())};
+}
+
+LazyPointer load_values(const ex::Space& space, const Values& values) {
+  const MemorySource source = source_of(space, values);
   LazyPointer result;
-  computed([&] { result = made(ex::load(space, MemorySource(space.grid(), from))); });
+  computed([&] { result = made(ex::load(space, source)); });
   return result;
 }
 
@@ -196,17 +202,44 @@ void add_array(nb::module_& module) {
   module.def("load", &load_values, nb::sig("def load(space: Space, values: typing.Any) -> DeviceArray"));
 }
 
+// Records the formulas from before, so that they are computed before a job is replayed or its arrays change.
+template <typename Work>
+void with_recorded(const ex::Context& on, Work&& work) {
+  recorded([&] {
+    record_all(on.recorder());
+    work();
+  });
+}
+
+struct PreparedJob {
+  ex::Context on;
+  ex::Prepared job;
+};
+
+void add_prepared(nb::module_& module) {
+  nb::class_<PreparedJob>(module, "PreparedJob")
+      .def("replay", [](const PreparedJob& self) { with_recorded(self.on, [&] { self.job.replay(); }); })
+      .def("write",
+           [](const PreparedJob& self, const LazyPointer& array, const Values& values) {
+             const MemorySource source = source_of(array->space(), values);
+             with_recorded(self.on, [&] { self.job.write(array->array(), source); });
+           })
+      .def("write",
+           [](const PreparedJob& self, const LazyPointer& array, const LazyPointer& values) {
+             with_recorded(self.on, [&] { self.job.write(array->array(), values->array()); });
+           })
+      .def_prop_ro("commands", [](const PreparedJob& self) { return self.job.commands(); });
+}
+
 void add_operators(nb::module_& module) {
   using ex::LinearOperator;
   nb::class_<LinearOperator>(module, "LinearOperator")
       .def("__call__",
            [](const LinearOperator& A, const LazyPointer& x) {
-             LazyPointer result;
-             computed([&] {
+             return recorded([&] {
                record_all(x->space());
-               result = made(A(x->array()));
+               return made(A(x->array()));
              });
-             return result;
            })
       .def("adjoint", &LinearOperator::adjoint)
       .def("norm",
@@ -239,6 +272,23 @@ void add_context(nb::module_& module) {
            [](const Context& on, const GridTuple& grid) { return recorded([&] { return on.volume(grid_of(grid)); }); })
       .def("projections", [](const Context& on,
                              const GridTuple& grid) { return recorded([&] { return on.projections(grid_of(grid)); }); })
+      .def("begin_job",
+           [](const Context& on) {
+             computed([&] {
+               record_all(on.recorder());
+               on.recorder().begin_job();
+             });
+           })
+      .def("end_job",
+           [](const Context& on) {
+             std::optional<ex::Prepared> job;
+             computed([&] {
+               record_all(on.recorder());
+               job = on.recorder().end_job();
+             });
+             return PreparedJob{on, *job};
+           })
+      .def("cancel_job", [](const Context& on) { recorded([&] { on.recorder().cancel_job(); }); })
       .def("wait", [](const Context& on) { computed([&] { on.wait(); }); })
       .def_prop_ro("passes", &Context::passes)
       .def_prop_ro("last_kernel", [](const Context& on) { return std::string(on.last_kernel()); })
@@ -266,6 +316,7 @@ void add_arrays(nb::module_& module) {
   add_array(module);
   add_functions(module);
   add_operators(module);
+  add_prepared(module);
 }
 
 }  // namespace halocline::python

@@ -101,10 +101,10 @@ LazyPointer of_neighbours(const LazyPointer& array, ex::Op op, int axis, int by)
   return result;
 }
 
-void record_all(const ex::Space& space) {
+void record_all(const ex::Recorder& context) {
   std::vector<std::weak_ptr<Lazy>> formulas;
   auto& all = pending().formulas;
-  const auto found = all.find(&space.recorder());
+  const auto found = all.find(&context);
   if (found == all.end()) return;
   formulas = std::move(found->second);
   all.erase(found);

@@ -52,6 +52,9 @@ LazyPointer formula(expressions::Op op, const std::vector<Operand>& operands);
 /// Values of an array's neighbours: shifted, or differences that are not yet divided by the spacing.
 LazyPointer of_neighbours(const LazyPointer& array, expressions::Op op, int axis, int by);
 /// Records the formulas over arrays of that Context that somebody still holds.
-void record_all(const expressions::Space& space);
+void record_all(const expressions::Recorder& context);
+inline void record_all(const expressions::Space& space) {
+  record_all(space.recorder());
+}
 
 }  // namespace halocline::python

@@ -75,11 +75,22 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
 
 void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
   const auto tasks = tasks_of(program_, step, program_.needs.views(), plan_, device_);  // one
-  const auto moves = moves_of(program_, step, plan_, tasks);                            // which clear what sums begin in
+  const auto moves = moves_of(program_, step, plan_, tasks);  // which clear what sums begin in
   load_inputs(tasks.front(), moves.front());
   work(step, tasks.front(), scalars);
   const bool sums = step.over == Domain::ray_sums || step.over == Domain::voxel_sums;
   slab_.mark_step(sums ? 2 : 8);
+}
+
+void DevicePart::enqueue(const Step& step, const Scalars& scalars, KeptSteps& kept) {
+  const DeviceSlab::Keeping keeping(slab_, kept, step.name);
+  enqueue(step, scalars);
+}
+
+void DevicePart::replay(const KeptSteps& kept) {
+  constexpr std::size_t in_flight = 4;
+  slab_.replay(kept);
+  slab_.mark_step(in_flight);
 }
 
 void DevicePart::work(const Step& step, const Task& task, const Scalars& scalars) {

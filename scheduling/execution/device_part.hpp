@@ -23,6 +23,9 @@ class DevicePart {
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
   /// Enqueues the kernels of a step without transfers and sums.
   void enqueue(const Step& step, const Scalars& scalars);
+  /// Does the same, and adds the kernels to those that replay() enqueues.
+  void enqueue(const Step& step, const Scalars& scalars, KeptSteps& kept);
+  void replay(const KeptSteps& kept);
   void wait() { slab_.wait(); }
   /// Stores the slices of a volume that neighbours read in this step, and loads those that this device reads.
   void offer_halo(const Step& step, const std::string& name);

@@ -148,6 +148,7 @@ void Session::plan_again() {
   trim();
   Plan next = plan_program(program_, models_, options_);
   if (parts_) save_arrays();
+  forget_kept();
   parts_ = nullptr;
   adopt(std::move(next));
 }
@@ -201,6 +202,54 @@ void Session::perform(const Step& step) {
   if (!is_enqueued(step)) return parts_->perform(step, none, check_interrupt);
   check_interrupt();
   parts_->each([&](DevicePart& part) { part.enqueue(step, none); });
+}
+
+std::shared_ptr<KeptSteps> Session::keep(const std::vector<Step>& steps) {
+  if (!planned_) plan_again();
+  for (const Step& step : steps) require_enqueued(step);
+  const auto result = std::make_shared<KeptSteps>();
+  for (const Step& step : steps) {
+    check_interrupt();
+    parts_->each([&](DevicePart& part) { part.enqueue(step, {}, *result); });
+  }
+  std::erase_if(kept_, [](const auto& each) { return each.expired(); });
+  kept_.push_back(result);
+  return result;
+}
+
+// Throws InputError unless the kernels of one device are the whole step.
+void Session::require_enqueued(const Step& step) const {
+  const auto refuse = [&](const std::string& found, const std::string& remedy) {
+    throw InputError({.what = "the step \"" + step.name + "\" of a prepared job",
+                      .found = found,
+                      .expected = "one that a device does alone, with all arrays in its memory",
+                      .remedy = remedy});
+  };
+  if (plan_.slabs.size() > 1)
+    refuse("done in " + std::to_string(plan_.slabs.size()) + " slabs",
+           "choose one `device` with more memory, or a smaller volume");
+  if (step.views) refuse("done on a subset of the views", "take a projector of all views");
+  if (!is_enqueued(step))
+    refuse("done with arrays of which a device holds parts in turn",
+           "choose a `device` with more memory, or a projector of all views");
+}
+
+void Session::replay(const KeptSteps& steps) {
+  if (!planned_) plan_again();
+  if (steps.commands.empty())
+    throw InputError({.what = "a prepared job",
+                      .found = "bound to arrays that have been placed again since, to make room for others",
+                      .expected = "arrays that are where they were",
+                      .remedy = "prepare it after the last array and operator have been made"});
+  check_interrupt();
+  parts_->each([&](DevicePart& part) { part.replay(steps); });
+}
+
+// Forgets the commands of arrays that will be placed again.
+void Session::forget_kept() {
+  for (const auto& each : kept_)
+    if (const auto steps = each.lock()) *steps = {};
+  kept_.clear();
 }
 
 void Session::write(const std::string& name, const VolumeSource& from) {

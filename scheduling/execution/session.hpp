@@ -35,6 +35,12 @@ class Session {
   /// Performs a step; not one that writes a volume and reads its neighbours. May return before kernels have ended.
   /// Throws ClError, BuildError, PlanError, Interrupted.
   void perform(const Step& step);
+  /// Performs steps, and keeps their kernels with all arguments for replay(). Throws InputError for steps that are not
+  /// kernels of one device that holds all arrays, and as perform() does.
+  std::shared_ptr<KeptSteps> keep(const std::vector<Step>& steps);
+  /// Enqueues kept steps again, with the arrays' present values. Throws InputError if the arrays have been placed again
+  /// since keep(), ClError, Interrupted.
+  void replay(const KeptSteps& steps);
   /// Copies a whole array from and to the host.
   void write(const std::string& name, const VolumeSource& from);
   void read(const std::string& name, VolumeSink& to);
@@ -55,6 +61,8 @@ class Session {
   void save_arrays();
   bool on_devices(const std::string& name) const { return place_of(plan_, name) != Place::host; }
   bool is_enqueued(const Step& step) const;
+  void require_enqueued(const Step& step) const;
+  void forget_kept();
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);
 
@@ -70,6 +78,7 @@ class Session {
   DeviceThreads threads_;
   std::unique_ptr<DeviceParts> parts_;
   std::set<std::string> used_, free_;  // arrays
+  std::vector<std::weak_ptr<KeptSteps>> kept_;
   int allocated_ = 0;
 };
 

@@ -239,6 +239,22 @@ bool DeviceSlab::copy_to(VolumeSink& sink, std::size_t first, std::size_t count,
   return true;
 }
 
+DeviceSlab::Keeping::Keeping(DeviceSlab& slab, KeptSteps& into, const std::string& step) : slab_(slab) {
+  slab_.kept_ = &into;
+  slab_.kept_step_ = step;
+  slab_.device_.keep(&into.commands);
+}
+
+DeviceSlab::Keeping::~Keeping() {
+  slab_.kept_ = nullptr;
+  slab_.device_.keep(nullptr);
+}
+
+void DeviceSlab::replay(const KeptSteps& steps) {
+  last_ = device_.replay(steps.commands, graph_.waits(steps.accesses));
+  graph_.add(steps.accesses, last_, static_cast<int>(Queue::compute));
+}
+
 void DeviceSlab::wait() {
   settle();
   device_.finish();

@@ -63,6 +63,20 @@ class DeviceSlab : public Slab {
   bool copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
                  std::size_t offset);
   bool copy_to(VolumeSink& sink, std::size_t first, std::size_t count, const std::string& name, std::size_t offset);
+  /// Keeps the commands that are enqueued during its lifetime, those of a step with this name. Commands that are not
+  /// kernels, fills and copies within the device throw InputError meanwhile.
+  class Keeping {
+   public:
+    Keeping(DeviceSlab& slab, KeptSteps& into, const std::string& step);
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+    ~Keeping();
+
+   private:
+    DeviceSlab& slab_;
+  };
+  /// Enqueues them again. The slab's arrays have not been allocated again since.
+  void replay(const KeptSteps& steps);
   /// True if a transfer of so many bytes is not staged.
   bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
   /// The last enqueued command.

@@ -7,7 +7,21 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/system/error.hpp"
+
 namespace halocline {
+namespace {
+
+void add_access(std::vector<std::pair<std::string, Access>>& accesses, const std::string& name, Access access) {
+  const auto found =
+      std::find_if(accesses.begin(), accesses.end(), [&](const auto& each) { return each.first == name; });
+  if (found == accesses.end())
+    accesses.emplace_back(name, access);
+  else if (found->second != access)
+    found->second = Access::inout;
+}
+
+}  // namespace
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
     : device_(device),
@@ -65,13 +79,28 @@ Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access
                     const std::function<Event(std::span<const Event>)>& command) {
   std::vector<std::pair<std::string, Access>> named = accesses;
   for (auto& [name, access] : named) name = resolved(name);
+  require_kept(queue == Queue::compute, "one that moves " + (named.empty() ? "arrays" : named.front().first));
+  const std::size_t kept = kept_ == nullptr ? 0 : kept_->commands.size();
   const auto waits = graph_.waits(named);
   const Event event = command(waits);
   if (!event) return event;  // it has ended
+  if (kept_ != nullptr) {
+    require_kept(kept_->commands.size() > kept, "one with a Fourier transform");
+    for (const auto& [name, access] : named) add_access(kept_->accesses, name, access);
+  }
   graph_.add(named, event, static_cast<int>(queue));
   if (timed_ && queue == Queue::compute) computed_.push_back(event);
   last_ = event;
   return event;
+}
+
+// Throws InputError where steps are kept and this command is none that can be.
+void Slab::require_kept(bool kept, const std::string& found) const {
+  if (kept_ == nullptr || kept) return;
+  throw InputError({.what = "the step \"" + kept_step_ + "\" of a prepared job",
+                    .found = found,
+                    .expected = "kernels that work on the device's arrays alone",
+                    .remedy = "compute it outside the job"});
 }
 
 StructArgument Slab::extent(Range slices) const {
@@ -133,6 +162,7 @@ void Slab::fill(const std::string& name, float value, Range slices) {
 }
 
 void Slab::swap(const std::string& a, const std::string& b) {
+  require_kept(false, "one that swaps " + a + " with another array");
   std::swap(array(a).buffer, array(b).buffer);
   graph_.swap(resolved(a), resolved(b));
 }

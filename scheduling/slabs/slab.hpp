@@ -24,6 +24,12 @@ namespace halocline {
 using SlabArgument = std::variant<ArrayAccess, LocalBytes, StructArgument, std::int32_t, std::uint32_t, std::int64_t,
                                   std::uint64_t, float, double, std::array<float, 2>, std::array<float, 4>>;
 
+/// Commands of steps with their arguments, and the arrays that they use.
+struct KeptSteps {
+  CommandList commands;
+  std::vector<std::pair<std::string, Access>> accesses;  ///< one an array
+};
+
 /// One slab on one device. Arrays are those that the algorithm declared, of exactly the declared bytes; another name is
 /// a logic_error. Slices are numbered as in the whole volume; slice `extended().begin` is the first in the buffers.
 class Slab {
@@ -101,6 +107,7 @@ class Slab {
                 const std::function<Event(std::span<const Event>)>& command);
 
   const std::string& resolved(const std::string& name) const;
+  void require_kept(bool kept, const std::string& found) const;
 
   Device device_;
   const std::map<std::string, std::string>* names_ = nullptr;
@@ -109,6 +116,8 @@ class Slab {
   SlabPlan plan_;
   std::map<std::string, Array> arrays_;
   DependencyGraph<Event> graph_;
+  KeptSteps* kept_ = nullptr;  // steps that are kept as they are enqueued,
+  std::string kept_step_;      // the current one of which has this name
   Event last_;
   bool timed_;                   // true to keep
   std::vector<Event> computed_;  // commands since the last wait(),
