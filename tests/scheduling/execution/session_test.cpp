@@ -73,6 +73,56 @@ TEST(Sessions, KeepContentsUntilNothingFits) {
   for (std::size_t n = 0; n < found.voxels.size(); ++n) ASSERT_EQ(found.voxels[n], 2 * values[1].voxels[n]);
 }
 
+TEST(Sessions, KeepStepsAndReplayThem) {
+  const KernelFolder kernels{"doubled.cl", kernel};
+  Session session(reference::device(), {});
+  session.extend(sizes());
+  const std::string x = session.allocate(ArrayKind::volume), y = session.allocate(ArrayKind::volume),
+                    z = session.allocate(ArrayKind::volume);
+  session.write(x, MemorySource(reference::random_volume(grid, 1)));
+  const auto steps = session.keep({doubled(x, y), doubled(y, z)});
+  EXPECT_EQ(steps->commands.size(), 2u);
+  EXPECT_EQ(steps->accesses.size(), 3u);
+  for (unsigned seed = 1; seed < 4; ++seed) {
+    const Volume values = reference::random_volume(grid, seed);
+    session.write(x, MemorySource(values));
+    if (seed > 1) session.replay(*steps);
+    const Volume found = read(session, z);
+    for (std::size_t n = 0; n < found.voxels.size(); ++n) ASSERT_EQ(found.voxels[n], 4 * values.voxels[n]);
+  }
+  session.allocate(ArrayKind::volume);  // there is room for it
+  session.replay(*steps);
+  session.extend_halo(1, 1);  // arrays are placed again
+  EXPECT_THROW(session.replay(*steps), InputError);
+}
+
+TEST(Sessions, KeepNoStepsThatTheHostTakesPartIn) {
+  const KernelFolder kernels{"doubled.cl", kernel};
+  PlanOptions slabs;
+  slabs.minimum_slabs = 2;
+  for (const bool split : {false, true}) {
+    Session session(reference::device(), split ? slabs : PlanOptions{});
+    session.extend(sizes());
+    const std::string x = session.allocate(ArrayKind::volume), y = session.allocate(ArrayKind::volume);
+    session.write(x, MemorySource(reference::random_volume(grid, 1)));
+    if (split) {
+      EXPECT_THROW(session.keep({doubled(x, y)}), InputError);
+      continue;
+    }
+    Step reading = doubled(x, y), swapping = doubled(x, y);
+    reading.work = [=](Slab& slab, const WorkRange&, const Scalars&) {
+      float first = 0;
+      slab.read(x, &first, sizeof first);
+    };
+    swapping.work = [=](Slab& slab, const WorkRange&, const Scalars&) { slab.swap(x, y); };
+    for (const Step& step : {reading, swapping}) {
+      EXPECT_NO_THROW(session.perform(step));
+      EXPECT_THROW(session.keep({step}), InputError);
+    }
+    EXPECT_NO_THROW(session.keep({doubled(x, y)}));
+  }
+}
+
 TEST(Sessions, TakeWhatWasReleased) {
   Session session(reference::device(), {});
   session.extend(sizes());
