@@ -21,11 +21,6 @@ class SessionRecorder;
 /// as the statements did. An array that the statements changed goes on from replay to replay.
 class Prepared {
  public:
-  /// Arrays that the statements read and had memory before, and those of the job that somebody kept.
-  using Arrays = std::vector<std::shared_ptr<Storage>>;
-  Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs, Arrays results,
-           std::vector<std::string> scratch);
-
   /// Enqueues the kernels: nothing is planned, looked up or compiled. May return before they have ended. Statements
   /// from before are computed first. Throws InputError if arrays have been placed again since record() to make room for
   /// others, ClError, Interrupted.
@@ -39,7 +34,11 @@ class Prepared {
   std::size_t commands() const;
 
  private:
+  friend class SessionRecorder;
   struct State;
+  using Arrays = std::vector<std::shared_ptr<Storage>>;
+  Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs, Arrays results,
+           std::vector<std::string> scratch);
   void require_input(const Array& array) const;
   std::shared_ptr<State> state_;
 };

@@ -164,9 +164,7 @@ void DevicePart::save(const std::string& name) {
 }
 
 void DevicePart::load(const std::string& name) {
-  if (!holds(name)) return;
-  transfers_.load_whole(name);
-  slab_.wait();
+  if (holds(name)) transfers_.load_whole(name);
 }
 
 void DevicePart::write_output(const std::string& name, VolumeSink& sink) {

@@ -30,7 +30,8 @@ class DevicePart {
   /// Stores the slices of a volume that neighbours read in this step, and loads those that this device reads.
   void offer_halo(const Step& step, const std::string& name);
   void fetch_halo(const Step& step, const std::string& name);
-  /// Stores, or loads, the part of a kept array that resides here.
+  /// Stores, or loads, the part of a kept array that resides here. load() returns when the transport has given all
+  /// values, which may be under way.
   void save(const std::string& name);
   void load(const std::string& name);
   /// Allocates another array of the plan.
