@@ -220,14 +220,16 @@ void add_prepared(nb::module_& module) {
   nb::class_<PreparedJob>(module, "PreparedJob")
       .def("replay", [](const PreparedJob& self) { with_recorded(self.on, [&] { self.job.replay(); }); })
       .def("write",
-           [](const PreparedJob& self, const LazyPointer& array, const Values& values) {
-             const MemorySource source = source_of(array->space(), values);
-             with_recorded(self.on, [&] { self.job.write(array->array(), source); });
-           })
-      .def("write",
            [](const PreparedJob& self, const LazyPointer& array, const LazyPointer& values) {
              with_recorded(self.on, [&] { self.job.write(array->array(), values->array()); });
            })
+      .def(
+          "write",
+          [](const PreparedJob& self, const LazyPointer& array, const Values& values) {
+            const MemorySource source = source_of(array->space(), values);
+            with_recorded(self.on, [&] { self.job.write(array->array(), source); });
+          },
+          nb::sig("def write(self, array: DeviceArray, values: typing.Any) -> None"))
       .def_prop_ro("commands", [](const PreparedJob& self) { return self.job.commands(); });
 }
 
