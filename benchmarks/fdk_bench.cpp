@@ -111,7 +111,7 @@ void slices(benchmark::State& state, FdkParameters parameters, std::array<std::s
 
 constexpr std::array<std::size_t, 3> small_stack{1024, 1024, 128}, large_stack{2016, 1800, 300};
 
-constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
+const ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
 constexpr VoxelDriven::Options exact{}, hardware{.hardware_interpolation = true},
     half{.hardware_interpolation = true, .half_texels = true};
