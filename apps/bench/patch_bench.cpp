@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 
+#include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/patches.hpp"
 #include "host/system/interrupt.hpp"
 
@@ -34,7 +35,8 @@ Latency latency_of(int runs, const std::function<void()>& call) {
 // Boxes side by side in the middle of the volume, in rows of eight.
 std::vector<Grid> boxes_of(const PatchProblem& problem, const Grid& volume) {
   std::vector<Grid> boxes;
-  for (std::size_t n = 0; n < problem.boxes; ++n) {
+  for (int axis = 0; problem.planes && axis < 3; ++axis) boxes.push_back(plane_across(volume, axis, centre_of(volume)));
+  for (std::size_t n = 0; !problem.planes && n < problem.boxes; ++n) {
     Grid box = volume;
     box.size = problem.patch;
     std::array<double, 3> first{};
@@ -53,13 +55,23 @@ std::vector<Grid> boxes_of(const PatchProblem& problem, const Grid& volume) {
 
 std::string PatchProblem::text() const {
   return fmt::format("{} views of {} x {}, {}{} x {} x {}", views, detector[0], detector[1],
-                     boxes > 1 ? fmt::format("{} of ", boxes) : "", patch[0], patch[1], patch[2]);
+                     planes      ? "three planes of "
+                     : boxes > 1 ? fmt::format("{} of ", boxes)
+                                 : "",
+                     patch[0], patch[1], patch[2]);
 }
 
 std::vector<PatchProblem> patch_problems() {
-  return {{{512, 1}, 1000, {50, 50, 1}, 1},    {{512, 1}, 1000, {250, 250, 1}, 1},  {{512, 1}, 1000, {50, 50, 1}, 64},
-          {{512, 1}, 1000, {250, 250, 1}, 64}, {{400, 600}, 75, {400, 400, 1}, 1},  {{400, 600}, 75, {400, 600, 1}, 3},
-          {{512, 512}, 1000, {64, 64, 64}, 1}, {{512, 512}, 1000, {32, 32, 32}, 64}};
+  return {{{50, 1}, 1000, {50, 50, 1}},
+          {{100, 1}, 1000, {100, 100, 1}},
+          {{250, 1}, 1000, {250, 250, 1}},
+          {{500, 1}, 1000, {500, 500, 1}},
+          {{512, 1}, 1000, {50, 50, 1}, 64},
+          {{20, 20}, 1000, {20, 20, 20}},
+          {{80, 80}, 1000, {80, 80, 80}},
+          {{400, 600}, 75, {400, 400, 400}, 1, true},
+          {{1024, 1024}, 128, {1024, 1024, 1024}, 1, true},
+          {{2016, 1800}, 300, {2016, 2016, 2016}, 1, true}};
 }
 
 PatchLatency bench_patches(const Device& device, const PatchProblem& problem, int runs) {
@@ -74,9 +86,7 @@ PatchLatency bench_patches(const Device& device, const PatchProblem& problem, in
   stack.spacing = {pixel, pixel, 1};
   stack.origin = {-0.5 * pixel * (static_cast<double>(width) - 1),
                   -0.5 * pixel * (static_cast<double>(problem.detector[1]) - 1), 0};
-  const std::size_t side = std::max({width / 2, problem.patch[0], problem.patch[1]});
-  const Grid volume = default_grid({side, side, std::max<std::size_t>(1, problem.detector[1] / 2)},
-                                   {pixel * 2 / 3, pixel * 2 / 3, pixel * 2 / 3});
+  const Grid volume = default_grid(problem.patch, {pixel * 2 / 3, pixel * 2 / 3, pixel * 2 / 3});
   Patches patches(device, circular_geometry(circle), volume, stack);
   patches.set_boxes(boxes_of(problem, volume));
   Device used = device;

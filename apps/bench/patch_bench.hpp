@@ -15,10 +15,11 @@ struct PatchProblem {
   std::size_t views = 0;
   std::array<std::size_t, 3> patch{};  ///< voxels along i, j, k; k is the rotation axis
   std::size_t boxes = 1;               ///< in one launch, side by side
+  bool planes = false;                 ///< instead: the three planes across i, j and k through the middle of `patch`
   std::string text() const;            ///< "1000 views of 512 x 1, 64 of 50 x 50 x 1"
 };
 
-/// Patches that a network's layer has (Graas et al. 2024, Fig. 2), batches of them, planes of few views, and boxes.
+/// Those of Graas et al. (2024): patches of a network's layer (Fig. 2), quasi-3D reconstruction (Table 1); and batches.
 std::vector<PatchProblem> patch_problems();
 
 struct Latency {

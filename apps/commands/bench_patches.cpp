@@ -15,16 +15,18 @@ struct BenchPatchesCommand {
   std::optional<std::array<std::size_t, 2>> detector;
   std::optional<std::array<std::size_t, 3>> patch;
   std::optional<int> views, boxes;
+  bool planes = false;
   int runs = 100;
   BenchFormat format;
 
   std::vector<PatchProblem> problems() const {
-    if (!detector && !patch && !views && !boxes) return patch_problems();
-    PatchProblem problem{{512, 1}, 1000, {250, 250, 1}, 1};
+    if (!detector && !patch && !views && !boxes && !planes) return patch_problems();
+    PatchProblem problem{{250, 1}, 1000, {250, 250, 1}};
     if (detector) problem.detector = *detector;
     if (patch) problem.patch = *patch;
     if (views) problem.views = static_cast<std::size_t>(*views);
     if (boxes) problem.boxes = static_cast<std::size_t>(*boxes);
+    problem.planes = planes;
     return {problem};
   }
 };
@@ -33,10 +35,15 @@ nlohmann::json json_of(const PatchLatency& latency) {
   const auto times = [](const Latency& each) {
     return nlohmann::json{{"least_s", each.least}, {"median_s", each.median}};
   };
-  return {{"views", latency.problem.views},    {"detector", latency.problem.detector},
-          {"patch", latency.problem.patch},    {"boxes", latency.problem.boxes},
-          {"updates", latency.updates},        {"backproject", times(latency.backproject)},
-          {"adjoint", times(latency.adjoint)}, {"enqueue_s", latency.enqueue}};
+  return {{"views", latency.problem.views},
+          {"detector", latency.problem.detector},
+          {"patch", latency.problem.patch},
+          {"boxes", latency.problem.planes ? 3 : latency.problem.boxes},
+          {"planes", latency.problem.planes},
+          {"updates", latency.updates},
+          {"backproject", times(latency.backproject)},
+          {"adjoint", times(latency.adjoint)},
+          {"enqueue_s", latency.enqueue}};
 }
 
 std::pair<nlohmann::json, std::string> bench(const Device& device, const BenchPatchesCommand& command) {
@@ -49,7 +56,7 @@ std::pair<nlohmann::json, std::string> bench(const Device& device, const BenchPa
       const PatchLatency found = bench_patches(device, problem, command.runs);
       json["patches"].push_back(json_of(found));
       table.push_back({problem.text(), us(found.backproject.least), us(found.backproject.median),
-                       us(found.backproject.least / static_cast<double>(problem.boxes)),
+                       us(found.backproject.least / static_cast<double>(problem.planes ? 3 : problem.boxes)),
                        fmt::format("{:.4g}", 1e-9 * found.updates / found.backproject.least), us(found.adjoint.least),
                        us(found.adjoint.median), us(found.enqueue)});
     } catch (const PlanError& error) {
@@ -70,10 +77,12 @@ std::unique_ptr<Command> bench_patches_command() {
   Settings& settings = sub->settings;
   settings.add_list(
       "detector", command->detector, "NU,NV", Numbers::sizes,
-      "Detector pixels; one row: a fan beam. Default, if none of these four is given: a table of problems");
+      "Detector pixels; one row: a fan beam. Default, if none of these five is given: a table of problems");
   settings.add("views", command->views, "Views of a full circle").unit("N").whole_from(1);
   settings.add_list("patch", command->patch, "NX,NY,NZ", Numbers::sizes, "Voxels of a box");
   settings.add("boxes", command->boxes, "Boxes in one launch, side by side").unit("N").whole_from(1);
+  settings.add("planes", command->planes, "The three planes across i, j, k through the middle of --patch")
+      .excludes("boxes");
   settings.add("runs", command->runs, "Calls of which the least and the median time count").unit("N").whole_from(1);
   add_bench_format(settings, command->format);
   sub->footer =
