@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
+#include <vector>
 
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
@@ -14,6 +16,31 @@
 
 namespace halocline {
 namespace {
+
+// The log of NVIDIA's compiler, which counts the lines of the whole text, with the names and lines that `#line` states.
+std::string in_own_lines(const std::string& log, const std::string& source) {
+  std::vector<std::string> places{""};  // of line n, from 1 on
+  std::string name = "<kernel>";
+  int number = 0;
+  std::istringstream lines(source);
+  static const std::regex directive(R"re(#line (\d+)(?: "([^"]*)")?.*)re"), place(R"(<kernel>:(\d+):)");
+  for (std::string line; std::getline(lines, line);) {
+    places.push_back(fmt::format("{}:{}:", name, ++number));
+    std::smatch found;
+    if (!std::regex_match(line, found, directive)) continue;
+    number = std::stoi(found[1]) - 1;
+    if (found[2].matched) name = found[2];
+  }
+  std::string result;
+  auto rest = log.cbegin();
+  for (std::sregex_iterator each(log.begin(), log.end(), place), end; each != end; ++each) {
+    const std::size_t line = std::stoul((*each)[1]);
+    result.append(rest, each->prefix().second);
+    result += line < places.size() ? places[line] : each->str();
+    rest = each->suffix().first;
+  }
+  return result.append(rest, log.cend());
+}
 
 // Line numbers of the compiler: a line `#line 7` makes the next one number 7.
 std::string numbered(const std::string& source) {
@@ -53,9 +80,10 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     } catch (const cl::Error&) {
       log = "(no log)";
     }
-    throw BuildError(fmt::format("{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", shown_name(spec.file),
-                                 state.info.name, cl_error_name(error.err()), options, log, numbered(source)),
-                     state.info.name);
+    throw BuildError(
+        fmt::format("{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", shown_name(spec.file),
+                    state.info.name, cl_error_name(error.err()), options, in_own_lines(log, source), numbered(source)),
+        state.info.name);
   }
   return program;
 }

@@ -28,8 +28,11 @@ class Patches:
         geometry = require_geometry(geometry)
         self.geometry, self.grid = geometry, geometry.grid_of(grid)
         self._like = like
-        place = (device,) if like is None else (like.context.int_ptr, _opencl.Home(like).device.int_ptr)
-        self._core = _core.Patches(*place, geometry.core, self.grid.as_tuple(), geometry.stack().as_tuple())
+        scan = (geometry.core, self.grid.as_tuple(), geometry.stack().as_tuple())
+        if like is None:
+            self._core = _core.Patches(device, *scan)
+        else:
+            self._core = _core.Patches(like.context.int_ptr, _opencl.Home(like).device.int_ptr, *scan)
         self.boxes: List[Grid] = []
         if boxes is not None:
             self.set_boxes(boxes)

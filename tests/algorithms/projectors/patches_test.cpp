@@ -3,6 +3,7 @@
 // parts of a volume.
 #include "algorithms/projectors/patches.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -12,6 +12,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
+#include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
