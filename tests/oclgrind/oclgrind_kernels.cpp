@@ -15,6 +15,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/patches.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -326,6 +327,19 @@ void run_bench(const Devices& devices, bool image) {
 }
 
 // Kernels that are written for formulas, on one slab and several.
+// Patches of several shapes in one launch, of a cone and of a fan beam.
+void run_patches(const Devices& devices, std::size_t rows) {
+  const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141}});
+  const Grid grid = default_grid({9, 7, rows}, {1, 1, 1}), stack = reference::detector(13, rows, 5, 1.2, 1.2);
+  Patches patches(devices.front(), geometry, grid, stack);
+  Grid row = grid, point = grid;
+  row.size = {9, 1, 1}, point.size = {1, 1, 1};
+  patches.set_boxes(std::vector{grid, row, point});
+  patches.backproject(reference::random_volume(stack, 4).voxels);
+  patches.set_views(std::vector{4, 1});
+  patches.project(std::vector<float>(patches.voxels(), 0.5f));
+}
+
 void run_expressions(const Devices& devices) {
   namespace hx = expressions;
   for (const int slabs : {0, 3})
@@ -385,6 +399,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_solvers(devices, method, {}, precondition); });
   }
   all.push_back(run_expressions);
+  for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
   for (const auto& [name, regulariser] : reference::regularisers())
     if (name == "anisotropic" || name == "guided_huber_boxed")
       all.push_back([=](const Devices& devices) { run_solvers(devices, "spdhg", regulariser); });
