@@ -1,5 +1,5 @@
 // Projectors that users write in OpenCL C: a ray model, of which the toolkit makes the projector and its exact adjoint,
-// or a pair of kernels (cl/user_projector.clh, docs/user-projectors.md).
+// or a pair of kernels (cl/user_projector.clh, docs/projectors.md).
 #pragma once
 
 #include <array>

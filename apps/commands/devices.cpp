@@ -10,6 +10,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "host/opencl/program_cache.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/select_devices.hpp"
 #include "host/opencl/work_groups.hpp"
@@ -52,9 +53,24 @@ Finding finding_on(const Device& device, const Variant& variant) {
   }
 }
 
+// A line for each file that HALOCLINE_CL_PATH replaces.
+std::string replaced_text(Job& job) {
+  std::string text;
+  for (const auto& [file, path] : replaced_kernel_files()) {
+    const bool compared = std::any_of(all_variants().begin(), all_variants().end(), [&f = file](const Variant& each) {
+      return std::find(each.files.begin(), each.files.end(), f) != each.files.end();
+    });
+    const bool header = file.ends_with(".clh");  // which files include it is not known here
+    text += fmt::format("{} is replaced by {}{}\n", file, path.string(),
+                        compared || header ? "" : "; no kernel below is of this file");
+    job.results()["replaced"][file] = path.string();
+  }
+  return text;
+}
+
 // Runs every kernel variant and its portable twin on the chosen devices; `list` gets the answers.
 std::string check_table(Job& job, nlohmann::json& list) {
-  std::string text;
+  std::string text = replaced_text(job);
   std::size_t width = 0;
   bool wrong = false, rounded = false;
   for (const auto& variant : all_variants()) width = std::max(width, variant.name.size());
@@ -88,7 +104,8 @@ std::unique_ptr<Command> devices_command() {
                "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
                "results differ: wrong ones are not used with this driver from then on, those that differ in the last "
                "bits only where an option asks for them. Variants are also checked before "
-               "their first use, so this is for after a repair of a driver");
+               "their first use, so this is for after a repair of a driver, and for kernel files of your own: each one "
+               "that HALOCLINE_CL_PATH replaces is named");
   sub->footer = "Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.";
   sub->run = [json, check](Job& job) {
     const auto devices = list_devices();

@@ -115,12 +115,38 @@ std::optional<std::string> kept_text(const std::string& name) {
   return found == kept.texts.end() ? std::nullopt : std::optional(found->second);
 }
 
+// Value of `#define KERNELS_VERSION value`.
+std::optional<std::string> version_in(const std::string& text) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string directive, name, value;
+    if (words >> directive >> name >> value && directive == "#define" && name == "KERNELS_VERSION") return value;
+  }
+  return std::nullopt;
+}
+
+// The text of a file in HALOCLINE_CL_PATH, which has to be of this version where it replaces one of the library.
+std::optional<std::string> own_source(const std::string& file) {
+  const fs::path folder = environment("HALOCLINE_CL_PATH");
+  if (folder.empty()) return std::nullopt;
+  auto text = read_file(folder / file);
+  if (!text || !embedded_sources().contains(file)) return text;
+  if (const auto version = version_in(*text); version != std::to_string(kernels_version))
+    throw InputError(
+        {.what = fmt::format("the kernel file {} of HALOCLINE_CL_PATH", (folder / file).string()),
+         .found = version ? "one with KERNELS_VERSION " + *version : "one without KERNELS_VERSION",
+         .expected = fmt::format("\"#define KERNELS_VERSION {}\"", kernels_version),
+         .remedy = fmt::format("compare its kernels' arguments and macros with the library's {}, listed in "
+                               "docs/kernels.md, and then write that line",
+                               file)});
+  return text;
+}
+
 std::string raw_source(const std::string& file) {
   if (auto text = kept_text(file)) return *std::move(text);
+  if (auto text = own_source(file)) return *std::move(text);
   const auto folder = environment("HALOCLINE_CL_PATH");
-  if (!folder.empty()) {
-    if (auto text = read_file(fs::path(folder) / file)) return *std::move(text);
-  }
   const auto& embedded = embedded_sources();
   if (const auto found = embedded.find(file); found != embedded.end()) return found->second;
   std::vector<std::string> names;
@@ -225,6 +251,13 @@ std::string kernel_source(const std::string& file) {
   std::vector<std::string> open;
   std::set<std::string> once;
   resolve(file, open, once, result);
+  return result;
+}
+
+std::map<std::string, fs::path> replaced_kernel_files() {
+  std::map<std::string, fs::path> result;
+  for (const auto& [file, text] : embedded_sources())
+    if (own_source(file)) result[file] = fs::path(environment("HALOCLINE_CL_PATH")) / file;
   return result;
 }
 

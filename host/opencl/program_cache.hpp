@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,17 @@ class ProgramCache {
   std::filesystem::path folder_;
 };
 
+/// Version of the kernels' interface: their names, arguments and macros. It grows when one of them changes.
+inline constexpr int kernels_version = 1;
+
 /// The text of a kernel file with its #include "x.clh" lines replaced by those files, from HALOCLINE_CL_PATH if it is
-/// set and has the file, else as embedded. Throws InputError that names the file if there is none.
+/// set and has the file, else as embedded. Throws InputError that names the file if there is none, or if it replaces
+/// one of the library without `#define KERNELS_VERSION n` of this version.
 std::string kernel_source(const std::string& file);
+
+/// The names of the library's files that those in HALOCLINE_CL_PATH replace, and their paths. Throws InputError as
+/// kernel_source() does.
+std::map<std::string, std::filesystem::path> replaced_kernel_files();
 
 /// Registers a text that is no file of the library, for KernelSpec::file, and returns its name "name (hash)", the same
 /// for the same text. It may include the library's files. `#line 1` before a part of it makes error messages count from

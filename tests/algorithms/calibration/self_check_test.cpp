@@ -4,6 +4,7 @@
 #include "algorithms/calibration/self_check.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
@@ -126,7 +127,8 @@ TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
 TEST_F(SelfCheck, AVariantThatDiffersInTheLastBitsServesWhereItIsAskedFor) {
   const Variant variant = fused_variant(false, 2);
   const Folder kernels, f;
-  std::ofstream(kernels / "pdu_fused.cl") << "#define INVERSE_ROOT(x) (0.99999994f / sqrt(x))\n"
+  std::ofstream(kernels / "pdu_fused.cl") << "#define KERNELS_VERSION " << kernels_version << "\n"
+                                          << "#define INVERSE_ROOT(x) (0.99999994f / sqrt(x))\n"
                                           << kernel_source("pdu_fused.cl");
   const Finding own = check_variant(variant, devices_.front(), true);
   ::setenv("HALOCLINE_CL_PATH", std::string(kernels / "").c_str(), 1);
@@ -145,6 +147,7 @@ TEST_F(SelfCheck, AVariantThatDiffersInTheLastBitsServesWhereItIsAskedFor) {
   const std::size_t instead = found.detail.find(" instead of "), most = found.detail.find("at most ") + 8;
   EXPECT_NE(found.detail.substr(most, instead - most), found.detail.substr(instead + 12));
   EXPECT_FALSE(serves_unasked);
+  EXPECT_THAT(told.out, HasSubstr("\npdu_fused.cl is replaced by " + std::string(kernels / "pdu_fused.cl") + "\n"));
   EXPECT_THAT(told.out, testing::ContainsRegex("PDU, 2 iterations a pass +differs in the last bits: "));
   EXPECT_THAT(told.out, testing::Not(HasSubstr("wrong")));
   EXPECT_EQ(asked.code, 0) << asked.err;
@@ -169,6 +172,26 @@ TEST_F(SelfCheck, DevicesCheckTells) {
   const Ran right = run({"devices", "--check"});
   EXPECT_THAT(right.out, testing::ContainsRegex("S-PDU, 2 iterations a pass +right"));
   EXPECT_THAT(right.out, testing::Not(HasSubstr("wrong")));
+}
+
+// Files that no variant runs are named as such.
+TEST_F(SelfCheck, DevicesCheckNamesReplacedFiles) {
+  const Folder kernels;
+  const std::string version = fmt::format("#define KERNELS_VERSION {}\n", kernels_version);
+  std::ofstream(kernels / "median.cl") << version << kernel_source("median.cl");
+  std::ofstream(kernels / "extent.clh") << version << kernel_source("extent.clh");
+  ::setenv("HALOCLINE_CL_PATH", std::string(kernels / "").c_str(), 1);
+  const Ran told = run({"devices", "--check"});
+  std::ofstream(kernels / "median.cl") << "#define KERNELS_VERSION 0\n";
+  const Ran refused = run({"devices", "--check"});
+  ::unsetenv("HALOCLINE_CL_PATH");
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("\nextent.clh is replaced by " + std::string(kernels / "extent.clh") + "\n"));
+  EXPECT_THAT(told.out, HasSubstr("\nmedian.cl is replaced by " + std::string(kernels / "median.cl") +
+                                  "; no kernel below is of this file\n"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("median.cl of HALOCLINE_CL_PATH is one with KERNELS_VERSION 0"));
+  EXPECT_THAT(run({"devices", "--check"}).out, testing::Not(HasSubstr("replaced")));
 }
 
 TEST_F(SelfCheck, NamesTellVariantsApart) {

@@ -1,6 +1,7 @@
 // labels: unit
 #include "host/opencl/program_cache.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -195,11 +196,32 @@ TEST_F(KernelSourceTest, findsEmbeddedFiles) {
 }
 
 TEST_F(KernelSourceTest, prefersTheFolderThatOverrides) {
-  write("fill.cl", "// mine\n");
+  const std::string mine = fmt::format("#define KERNELS_VERSION {}\n// mine\n", kernels_version);
+  write("fill.cl", mine);
+  write("own.cl", "");  // replaces none
   ::setenv("HALOCLINE_CL_PATH", folder_.c_str(), 1);
-  EXPECT_EQ(kernel_source("fill.cl"), "// mine\n");
+  EXPECT_EQ(kernel_source("fill.cl"), mine);
+  EXPECT_EQ(replaced_kernel_files(), (std::map<std::string, fs::path>{{"fill.cl", folder_ / "fill.cl"}}));
   fs::remove(folder_ / "fill.cl");
   EXPECT_THAT(kernel_source("fill.cl"), HasSubstr("fill_value"));  // files that it lacks are taken from the library
+}
+
+TEST_F(KernelSourceTest, refusesReplacementsOfAnotherVersion) {
+  ::setenv("HALOCLINE_CL_PATH", folder_.c_str(), 1);
+  for (const auto& [text, found] : std::map<std::string, std::string>{
+           {"// #define KERNELS_VERSION 1\n", "one without KERNELS_VERSION"},
+           {"#define KERNELS_VERSION\n", "one without KERNELS_VERSION"},
+           {"// mine\n  #define KERNELS_VERSION 0  // old\n", "one with KERNELS_VERSION 0"}}) {
+    write("extent.clh", text);
+    for (const std::string& error : {refusal_of([] { kernel_source("copy.cl"); }),  // which includes it
+                                     refusal_of([] { replaced_kernel_files(); })}) {
+      EXPECT_THAT(error, HasSubstr((folder_ / "extent.clh").string()));
+      EXPECT_THAT(error, HasSubstr(found));
+      EXPECT_THAT(error, HasSubstr(fmt::format("expected \"#define KERNELS_VERSION {}\"", kernels_version)));
+      EXPECT_THAT(error, HasSubstr("docs/kernels.md"));
+    }
+    EXPECT_NO_THROW(kernel_source("fill.cl"));
+  }
 }
 
 TEST_F(KernelSourceTest, putsIncludedFilesInPlace) {
