@@ -9,6 +9,7 @@
 #include "algorithms/expressions/expression.hpp"
 #include "algorithms/expressions/pass.hpp"
 #include "algorithms/expressions/recorder.hpp"
+#include "algorithms/support/user_text.hpp"
 #include "host/opencl/kernel_arguments.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"
@@ -20,7 +21,6 @@ namespace {
 constexpr const char* before_source = R"(#pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z) - extent.offset)))
-#line 1
 )";
 
 std::string text_of(const DeclaredArgument& argument) {
@@ -35,9 +35,10 @@ std::string wrong_array(const DeclaredArgument& found, Access access) {
   return pointer && !(found.is_constant && access != Access::in) ? "" : wanted;
 }
 
-// Throws InputError where the kernel's arguments are not its arrays, the numbers of a call and the extent.
+// Throws InputError where the kernel's arguments are not its arrays and tables (the last `tables` of `arrays`), the
+// numbers of a call and the extent.
 void check_arguments(const DeclaredArguments& declared, const std::string& name, const std::vector<ArrayAccess>& arrays,
-                     std::size_t numbers) {
+                     std::size_t tables, std::size_t numbers) {
   const std::string what = "the kernel " + name;
   const auto& list = declared.list;
   const auto refuse = [&](std::size_t n, const std::string& wanted, const std::string& remedy) {
@@ -49,10 +50,10 @@ void check_arguments(const DeclaredArguments& declared, const std::string& name,
   for (std::size_t n = 0; n < list.size() && n < arrays.size(); ++n)
     if (const auto wanted = wrong_array(list[n], arrays[n].access); !wanted.empty())
       refuse(n, fmt::format("\"{} {}\"", wanted, arrays[n].name),
-             "its arguments are the arrays in their order, the numbers, and \"Extent extent\"");
+             "its arguments are the arrays in their order, the tables, the numbers, and \"Extent extent\"");
   const std::size_t first = arrays.size(), last = declared.count == 0 ? 0 : declared.count - 1;
   if (!list.empty() && (last < first || list[last].type != "Extent"))
-    refuse(last, "\"Extent extent\"", "it is the last argument, after the arrays and the numbers");
+    refuse(last, "\"Extent extent\"", "it is the last argument, after the arrays, tables and numbers");
   std::vector<std::string> names;
   for (std::size_t n = first; n < last && n < list.size(); ++n) {
     if (list[n].type != "float" || list[n].is_constant)
@@ -63,31 +64,46 @@ void check_arguments(const DeclaredArguments& declared, const std::string& name,
   if (declared.count != arrays.size() + numbers + 1)
     throw InputError({.what = "the call of " + what,
                       .found = fmt::format("one with {}", plural(numbers, "number", "numbers")),
-                      .expected = last < first ? fmt::format("a kernel that takes {} and \"Extent extent\"",
-                                                             plural(arrays.size(), "array", "arrays"))
+                      .expected = last < first ? fmt::format("a kernel that takes {}{} and \"Extent extent\"",
+                                                             plural(arrays.size() - tables, "array", "arrays"),
+                                                             tables > 0 ? ", " + plural(tables, "table", "tables") : "")
                                                : plural(last - first, "number", "numbers") + of_kernel,
-                      .remedy = "after its arrays a kernel gets the numbers of a call, in its order"});
+                      .remedy = "after its arrays and tables a kernel gets the numbers of a call, in its order"});
 }
 
 }  // namespace
 
-Kernel::Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays, int halo)
-    : name_(name),
-      file_(keep_kernel_text("kernel " + name, before_source + source)),
-      arrays_(std::move(arrays)),
-      halo_(halo) {
+Kernel::Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays,
+               KernelOptions options)
+    : name_(name), arrays_(std::move(arrays)), group_(options.group), halo_(options.halo) {
+  const std::string of_kernel = " of the kernel " + name;
+  file_ = keep_kernel_text("kernel " + name,
+                           before_source + macro_text("`macros`" + of_kernel, options.macros) + "#line 1\n" + source);
   std::set<std::string> names;
   for (const auto& each : arrays_)
     if (!names.insert(each.name).second)
       throw InputError({.what = "`arrays` of the kernel " + name, .found = each.name + " twice", .expected = "names"});
+  for (auto& [table, values] : options.tables) {
+    check_identifier("`tables`" + of_kernel, table);
+    if (values.empty() || !names.insert(table).second)
+      throw InputError({.what = "`tables`" + of_kernel,
+                        .found = table + (values.empty() ? " without numbers" : " twice"),
+                        .expected = values.empty() ? "at least one" : "names that no array has"});
+    tables_.push_back({table, std::make_shared<const std::vector<float>>(std::move(values))});
+  }
+  const auto zeros = std::count(group_.begin(), group_.end(), 0u);
+  if (zeros != 0 && zeros != 3)
+    throw InputError({.what = "`group`" + of_kernel,
+                      .found = fmt::format("{}", fmt::join(group_, " x ")),
+                      .expected = "work-items along x, y and z, such as 16 x 8 x 1"});
   const auto has = [&](Access access) {
     return std::any_of(arrays_.begin(), arrays_.end(), [&](const ArrayAccess& each) { return each.access == access; });
   };
   if (!has(Access::out) && !has(Access::inout))
     throw InputError({.what = "`arrays` of the kernel " + name, .found = "none that it writes", .expected = "one"});
-  if (halo < 0 || (halo > 0 && has(Access::inout)))
+  if (halo_ < 0 || (halo_ > 0 && has(Access::inout)))
     throw InputError({.what = "`halo` of the kernel " + name,
-                      .found = std::to_string(halo),
+                      .found = std::to_string(halo_),
                       .expected = "0 where it reads what it writes, at least 0 elsewhere",
                       .remedy = "write to another array"});
 }
@@ -119,8 +135,13 @@ Space Kernel::space_of(const std::map<std::string, Array*>& arrays) const {
 void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers) const {
   const Space space = space_of(arrays);
   Recorder& recorder = space.recorder();
+  std::vector<ArrayAccess> declared = arrays_;
+  for (const Table& table : tables_) declared.push_back(in(table.name));
   for (Device device : recorder.devices())
-    check_arguments(declared_arguments(device, {file_, name_, with_argument_names}), name_, arrays_, numbers.size());
+    check_arguments(declared_arguments(device, {file_, name_, with_argument_names}), name_, declared, tables_.size(),
+                    numbers.size());
+  std::vector<ArrayAccess> tables;
+  for (const Table& table : tables_) tables.push_back(in(recorder.table(table.values)));
   StepStatement statement;
   std::vector<std::pair<bool, std::size_t>> order;  // of the arguments: written, number among these
   for (const auto& each : arrays_) {
@@ -147,7 +168,9 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
     for (std::size_t n = 0; n < order.size(); ++n)
       step.arrays.push_back({(order[n].first ? writes : reads)[order[n].second], arrays_[n].access});
     step.halo_low = step.halo_high = volume ? halo_ : 0;
-    step.work = [volume, size, known, arguments = step.arrays, file = file_, name = name_](
+    auto arguments = step.arrays;
+    arguments.insert(arguments.end(), tables.begin(), tables.end());
+    step.work = [volume, size, known, arguments, group = group_, file = file_, name = name_](
                     Slab& slab, const WorkRange& part, const Scalars& scalars) {
       const Range range = volume ? part.slices : part.views;
       const std::int32_t offset = volume ? slab.offset() : number(range.begin);
@@ -155,7 +178,8 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
       for (const Number& each : known) all.emplace_back(each(scalars));
       all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
                                                        number(range.begin), number(range.end)}));
-      slab.launch({file, name, with_argument_names}, {size[0], size[1], static_cast<std::size_t>(range.count())}, all);
+      launch_in_groups(slab, {file, name, with_argument_names},
+                       {size[0], size[1], static_cast<std::size_t>(range.count())}, group, all);
     };
     return step;
   };

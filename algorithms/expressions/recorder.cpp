@@ -38,6 +38,19 @@ std::shared_ptr<Storage> Recorder::storage(ArrayKind kind) {
   return std::make_shared<Storage>(kind, weak_from_this());
 }
 
+std::string Recorder::table(const std::shared_ptr<const std::vector<float>>& values) {
+  const auto found = std::find_if(tables_.begin(), tables_.end(),
+                                  [&](const auto& each) { return each == values || *each == *values; });
+  const std::string name = "table " + std::to_string(found - tables_.begin() + 1);
+  if (found != tables_.end()) return name;
+  Program program;
+  program.needs.arrays = {{.name = name, .kind = ArrayKind::fixed, .elements = values->size()}};
+  program.start = {[=](Slab& slab) { slab.set(name, values->data(), values->size() * sizeof(float)); }};
+  extend(program);
+  tables_.push_back(values);
+  return name;
+}
+
 bool Recorder::redirect(const std::shared_ptr<Storage>& from, const std::shared_ptr<Storage>& to) {
   auto* step = pending_.empty() ? nullptr : std::get_if<StepStatement>(&pending_.back());
   if (step == nullptr || step->writes.size() != 1 || step->writes.front() != from || from->declared) return false;

@@ -31,6 +31,9 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   bool empty() const { return pending_.empty(); }
   std::size_t count() const { return pending_.size(); }
 
+  /// Name of an array of these numbers, whole on each device, which steps may read. Equal ones are one array.
+  std::string table(const std::shared_ptr<const std::vector<float>>& values);
+
   /// Session that holds the values of arrays. Throws InputError where arrays get values when a program runs.
   virtual Session& session() = 0;
   virtual std::vector<Device> devices() = 0;
@@ -57,6 +60,8 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   using Sums = std::vector<std::shared_ptr<ScalarNode>>;
 
   virtual std::string allocate(ArrayKind kind) = 0;
+  /// Adds arrays that steps read, and what fills them.
+  virtual void extend(const Program& program) = 0;
   virtual void perform(Step step, const Sums& sums, const Scope* scope) = 0;
   virtual Number number_of(const Scalar& scalar) = 0;
   /// Comes before a statement joins a pass.
@@ -81,6 +86,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   std::map<std::vector<int>, PassKernel> kernels_;
   std::string last_text_;
   std::size_t passes_ = 0;
+  std::vector<std::shared_ptr<const std::vector<float>>> tables_;
   bool fuses_ = true;
   KernelVariants variants_;
 };

@@ -118,6 +118,11 @@ class ProgramRecorder : public Recorder {
     return name;
   }
 
+  void extend(const Program& more) override {
+    program.needs.arrays.insert(program.needs.arrays.end(), more.needs.arrays.begin(), more.needs.arrays.end());
+    program.start.insert(program.start.end(), more.start.begin(), more.start.end());
+  }
+
   void perform(Step step, const Sums& sums, const Scope* its_scope) override {
     if (its_scope != nullptr) {
       step.due = its_scope->due;

@@ -1,7 +1,6 @@
 #include "algorithms/projectors/user_arguments.hpp"
 
-#include "algorithms/support/kernel_numbers.hpp"
-#include "host/opencl/work_groups.hpp"
+#include "algorithms/support/user_text.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -41,12 +40,8 @@ void add_user_tables(std::vector<SlabArgument>& arguments, const UserProjector& 
 void launch_user_kernel(Slab& slab, const UserProjector& projector, const std::string& kernel,
                         const std::string& options, const std::array<std::size_t, 3>& global,
                         const std::vector<SlabArgument>& arguments) {
-  const KernelSpec spec{projector.file(), kernel, projector.build_options() + options};
-  if (projector.group()[0] == 0) return slab.launch(spec, global, arguments);
-  const auto group = work_group_within(projector.group(), slab.device());
-  std::array<std::size_t, 3> rounded{};
-  for (std::size_t axis = 0; axis < 3; ++axis) rounded[axis] = parts_of(global[axis], group[axis]) * group[axis];
-  slab.launch(spec, rounded, group, arguments);
+  launch_in_groups(slab, {projector.file(), kernel, projector.build_options() + options}, global, projector.group(),
+                   arguments);
 }
 
 }  // namespace halocline

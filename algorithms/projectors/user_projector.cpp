@@ -9,6 +9,7 @@
 
 #include "algorithms/projectors/ray_model.hpp"
 #include "algorithms/projectors/user_kernels.hpp"
+#include "algorithms/support/user_text.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
@@ -62,15 +63,6 @@ std::string with_lines_named(const std::string& source) {
   return result;
 }
 
-bool is_identifier(const std::string& name) {
-  return std::regex_match(name, std::regex("[A-Za-z_][A-Za-z0-9_]*"));
-}
-
-void check_name(const std::string& name, const char* what) {
-  if (!is_identifier(name))
-    throw InputError({.what = what, .found = '"' + name + '"', .expected = "names as C has them"});
-}
-
 // The parameters of kernels for the tables, and the arguments for functions of the text.
 std::string table_macros(const std::map<std::string, std::vector<float>>& tables) {
   std::string parameters, arguments;
@@ -97,13 +89,9 @@ UserProjector::UserProjector(const std::string& name, const std::string& source,
                                                                       : "no projector",
                       .expected = about_texts,
                       .remedy = "docs/projectors has an example of each"});
-  std::string macros;
-  for (const auto& [macro, value] : options.macros) {
-    check_name(macro, "the macros");
-    macros += fmt::format("#define {} {}\n", macro, value);
-  }
+  const std::string macros = macro_text("the macros", options.macros);
   for (const auto& [table, values] : *tables_) {
-    check_name(table, "the tables");
+    check_identifier("the tables", table);
     if (values.empty())
       throw InputError({.what = "the tables", .found = table + " without numbers", .expected = "at least one"});
   }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -71,14 +71,21 @@ class Kernel:
 
     source: its text, or the path of a .cl file. name: of the kernel in it. arguments: the kernel's arrays (__global
     float*, const where it only reads) by their names, in its order, of which it writes those in writes; with the old
-    values there, if they are in reads, too. After these come as many float numbers as a call gives, and `Extent extent`.
+    values there, if they are in reads, too. After these come the tables in their order (__global const float*), as many
+    float numbers as a call gives, and `Extent extent`.
     Work-items are elements: x = get_global_id(0), y = get_global_id(1), z = extent.begin + get_global_id(2); return
     where x >= extent.nx, y >= extent.ny or z >= extent.end. AT(x, y, z) is the element's place in an array. halo: how
     many slices it reads below and above its own. Of projections, x, y, z are column, row and view.
+
+    macros: defines before its text. tables: arrays of numbers that it reads, by their names, whole on each device. group:
+    the work-items of a work-group along x, y and z, fewer where a device takes no such groups; by itself the device's
+    choice.
     """
 
     def __init__(self, source: Union[str, "os.PathLike[str]"], name: str, arguments: Sequence[str] = ("x", "y"), *,
-                 writes: Sequence[str] = ("y",), reads: Sequence[str] = (), halo: int = 0) -> None:
+                 writes: Sequence[str] = ("y",), reads: Sequence[str] = (), halo: int = 0,
+                 macros: Optional[Mapping[str, Any]] = None, tables: Optional[Mapping[str, Any]] = None,
+                 group: Optional[Sequence[int]] = None) -> None:
         if isinstance(source, os.PathLike):
             with open(source, encoding="utf-8") as file:
                 source = file.read()
@@ -89,12 +96,15 @@ class Kernel:
                 raise TypeError(f"{keyword}= is {names!r}; expected several names, such as ('x', 'y')")
         if isinstance(halo, bool) or not isinstance(halo, (int, np.integer)):
             raise TypeError(f"halo= is {halo!r}; expected a whole number of slices")
+        if group is not None and not (isinstance(group, (list, tuple)) and len(group) == 3 and all(_is_positive(each) for each in group)):
+            raise TypeError(f"group= is {group!r}; expected three numbers of work-items, such as (16, 8, 1)")
         unknown = sorted({*writes, *reads} - set(arguments))
         if unknown:
             raise ValueError(f"arguments= has no {unknown[0]}; it has {', '.join(arguments)}")
         self.arguments, self.writes = list(arguments), list(writes)
         self._given = [each for each in arguments if each not in writes or each in reads]
-        self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], int(halo))
+        self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], int(halo),
+                                  _macros(macros), list(_tables(tables).items()), [int(each) for each in group or (0, 0, 0)])
 
     def __call__(self, *numbers: Any, **arrays: Any) -> Any:
         """Returns its outputs: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
@@ -124,8 +134,7 @@ class Projector:
             with open(source, encoding="utf-8") as file:
                 source = file.read()
         _check.text(source, "source", "the text of a projector, or a pathlib.Path of its file")
-        numbers = {each: np.ascontiguousarray(as_values(values, each), np.float32).ravel() for each, values in (tables or {}).items()}
-        self._core = _core.UserProjector(name, source, numbers, {each: str(value) for each, value in (macros or {}).items()})
+        self._core = _core.UserProjector(name, source, _tables(tables), _macros(macros))
 
     @property
     def is_ray_model(self) -> bool:
@@ -152,6 +161,25 @@ class Projector:
         if not largest <= tolerance:
             raise ValueError(f"A x differs from the reference by {largest:.3g} of its largest value; expected {tolerance:g} at most")
         return largest
+
+
+def _named(given: Optional[Mapping[str, Any]], keyword: str, example: str) -> Mapping[str, Any]:
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(each, str) for each in given)):
+        raise TypeError(f"{keyword}= is {given!r}; expected names and values, such as {example}")
+    return given or {}
+
+
+def _macros(given: Optional[Mapping[str, Any]]) -> Dict[str, str]:
+    return {name: str(value) for name, value in _named(given, "macros", "{'RADIUS': 3}").items()}
+
+
+def _tables(given: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    return {name: np.ascontiguousarray(as_values(values, name, any_axes=True), np.float32).ravel()
+            for name, values in _named(given, "tables", "{'weights': [0.25, 0.5, 0.25]}").items()}
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) > 0
 
 
 def _scalar(value: Any) -> Any:

@@ -17,7 +17,7 @@ Path = Union[str, "os.PathLike[str]"]
 _READABLE = {"f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}
 
 
-def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
+def as_values(array: Any, keyword: str, any_axes: bool = False) -> "np.ndarray[Any, Any]":
     """A C-contiguous NumPy array in the host's byte order, without a copy where it is one. torch and cupy arrays come
     from their device."""
     kind = "None" if array is None else type(array).__name__
@@ -38,7 +38,7 @@ def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
         values = values.astype(values.dtype.newbyteorder("="))
     if values.dtype.str[1:] not in _READABLE:
         values = values.astype(np.float32)
-    if values.ndim not in (2, 3):
+    if not any_axes and values.ndim not in (2, 3):
         raise ValueError(f"{keyword}= has {values.ndim} axes; expected 3, or 2 for a single slice or detector row")
     if values.size == 0:
         raise ValueError(f"{keyword}= is empty")

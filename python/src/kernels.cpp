@@ -1,6 +1,8 @@
 // OpenCL C of users over arrays.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -20,7 +22,7 @@ namespace ex = halocline::expressions;
 using Names = std::vector<std::string>;
 using Arrays = std::map<std::string, LazyPointer>;
 
-// Numbers of a projector.
+// Numbers of a projector or kernel.
 using Table = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 bool has(const Names& names, const std::string& name) {
@@ -72,8 +74,14 @@ void add_kernels(nb::module_& module) {
   nb::class_<ex::Kernel>(module, "Kernel")
       .def("__init__",
            [](ex::Kernel* self, const std::string& source, const std::string& name, const Names& arguments,
-              const Names& written, const Names& read, int halo) {
-             guarded([&] { new (self) ex::Kernel(source, name, access_of(arguments, written, read), halo); });
+              const Names& written, const Names& read, int halo, const std::map<std::string, std::string>& macros,
+              const std::vector<std::pair<std::string, Table>>& tables, const std::array<std::size_t, 3>& group) {
+             guarded([&] {
+               ex::KernelOptions options{.halo = halo, .macros = macros, .group = group};
+               for (const auto& [table, values] : tables)
+                 options.tables.push_back({table, {values.data(), values.data() + values.size()}});
+               new (self) ex::Kernel(source, name, access_of(arguments, written, read), std::move(options));
+             });
            })
       .def("__call__", &call);
   module.def("kernel_operator", [](const ex::Space& space, const ex::Kernel& forward, const ex::Kernel& adjoint,

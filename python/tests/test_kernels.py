@@ -28,6 +28,18 @@ __kernel void twice(__global const float* y, __global float* x, Extent extent) {
 """
 
 
+SMOOTH = """
+__kernel void smooth(__global const float* x, __global float* y, __global const float* weights,
+                     __global const float* columns, float power, Extent extent) {
+  const int i = (int)get_global_id(0), j = (int)get_global_id(1), k = extent.begin + (int)get_global_id(2);
+  if (get_local_size(0) > GROUP || i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  float sum = columns[i];
+  for (int n = 0; n < TERMS; ++n) sum += weights[n] * (i + n < extent.nx ? x[AT(i + n, j, k)] : 0.0f);
+  y[AT(i, j, k)] = power * sum;
+}
+"""
+
+
 @pytest.mark.parametrize("memory", [0, "300K"])
 def test_they_are_numpys(geometry, grid, volume, memory):
     on = hc.Context(geometry, grid, device_memory=memory)
@@ -36,6 +48,19 @@ def test_they_are_numpys(geometry, grid, volume, memory):
     expected[1:] += volume[:-1]
     assert np.array_equal(arrays.Kernel(BLEND, "blend", halo=1)(3, x=x).get(), expected)
     assert np.array_equal(x.get(), volume)
+
+
+@pytest.mark.parametrize("memory", [0, "300K"])
+def test_macros_tables_and_groups(geometry, grid, volume, memory):
+    on = hc.Context(geometry, grid, device_memory=memory)
+    weights, columns = [0.5, -1, 4], np.arange(volume.shape[2])
+    smooth = arrays.Kernel(SMOOTH, "smooth", macros={"TERMS": 3, "GROUP": "4"}, group=(4, 2, 1),
+                           tables={"weights": weights, "columns": columns})
+    padded = np.pad(volume, ((0, 0), (0, 0), (0, 2)))
+    expected = np.broadcast_to(columns.astype(np.float32), volume.shape)
+    for n, weight in enumerate(weights):
+        expected = expected + np.float32(weight) * padded[:, :, n:n + volume.shape[2]]
+    assert np.array_equal(smooth(2, x=on.array(volume)).get(), 2 * expected)
 
 
 def test_what_is_given_never_changes(geometry, grid, volume, tmp_path):
@@ -77,6 +102,18 @@ def test_what_is_wrong_is_said(geometry, grid, volume, projections):
             x=on.array(volume)).get()
 
 
+def test_tables_and_macros_that_cannot_be_are_named(geometry, grid, volume):
+    with pytest.raises(ValueError, match="weights= is empty"):
+        arrays.Kernel(BLEND, "blend", tables={"weights": []})
+    for options, words in (({"tables": {"x": [1]}}, "x twice"),
+                           ({"macros": {"2nd": 1}}, "macros= of the kernel blend")):
+        with pytest.raises(hc.InputError, match=words):
+            arrays.Kernel(BLEND, "blend", **options)
+    on = hc.Context(geometry, grid)
+    with pytest.raises(hc.InputError, match='"float weight"; expected "__global const float\\* weights"'):
+        arrays.Kernel(BLEND, "blend", halo=1, tables={"weights": [1]})(3, x=on.array(volume))
+
+
 def test_numbers_and_types_that_do_not_fit_are_named(geometry, grid, volume):
     on = hc.Context(geometry, grid)
     x = on.array(volume)
@@ -101,6 +138,12 @@ def test_numbers_and_types_that_do_not_fit_are_named(geometry, grid, volume):
     (lambda: arrays.Kernel(BLEND, "blend", (1, 2)), "arguments= is"),
     (lambda: arrays.Kernel(BLEND, "blend", writes="y"), "writes= is 'y'"),
     (lambda: arrays.Kernel(BLEND, "blend", halo=0.5), "halo= is 0.5"),
+    (lambda: arrays.Kernel(BLEND, "blend", macros="TERMS"), "macros= is 'TERMS'"),
+    (lambda: arrays.Kernel(BLEND, "blend", tables=[1.0]), "tables= is"),
+    (lambda: arrays.Kernel(BLEND, "blend", tables={"weights": "one"}), "weights"),
+    (lambda: arrays.Kernel(BLEND, "blend", group=8), "group= is 8"),
+    (lambda: arrays.Kernel(BLEND, "blend", group=(8, 8)), "group= is"),
+    (lambda: arrays.Kernel(BLEND, "blend", group=(8, 0, 1)), "group= is"),
     (lambda: arrays.kernel_operator(None, None, None), "space= is NoneType"),
 ])
 def test_wrong_types_are_named(call, words):

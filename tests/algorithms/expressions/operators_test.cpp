@@ -71,7 +71,7 @@ __kernel void forward(__global const float* x, __global float* y, float h, Exten
 
 // gradient(x, 2) by a kernel, the adjoint by an expression.
 LinearOperator difference_of_user(const Space& space) {
-  const Kernel kernel(difference_source, "forward", {in("x"), out("y")}, 1);
+  const Kernel kernel(difference_source, "forward", {in("x"), out("y")}, {.halo = 1});
   const double h = space.grid().spacing[2];
   return {space, space,
           [=](const Array& x) {
@@ -93,8 +93,8 @@ __kernel void back(__global const float* y, __global float* x, float h, Extent e
 
 // Difference as an operator of two kernels.
 LinearOperator difference_of_kernels(const Space& space) {
-  return kernel_operator(space, Kernel(difference_source, "forward", {in("x"), out("y")}, 1),
-                         Kernel(back_source, "back", {in("y"), out("x")}, 1), {space.grid().spacing[2]});
+  return kernel_operator(space, Kernel(difference_source, "forward", {in("x"), out("y")}, {.halo = 1}),
+                         Kernel(back_source, "back", {in("y"), out("x")}, {.halo = 1}), {space.grid().spacing[2]});
 }
 
 TEST(Operators, PassTheAdjointTest) {
@@ -230,62 +230,6 @@ TEST(Kernels, OfUsersRunOnSlabs) {
     EXPECT_TRUE(same_bits(read(y), read(Array(x + x))));
     EXPECT_TRUE(same_bits(read(x), a)) << "copies stay as they are";
   }
-}
-
-TEST(Kernels, SayWhatIsWrong) {
-  const Context on(device());
-  const Space space = on.volume({{4, 4, 4}});
-  Array x = zeros(space), y, r = zeros(on.projections({{3, 3, 3}}));
-  const Kernel broken(
-      "__kernel void broken(__global float* y,\n                     Extent extent) {\n  y[0] = nothing;\n}\n",
-      "broken", {out("y")});
-  y = x;
-  const std::string text = error_of([&] { broken({{"y", &y}}); });
-  EXPECT_THAT(text, HasSubstr("kernel broken"));
-  EXPECT_THAT(text, HasSubstr("nothing"));
-  if (device().front().info().cpu())  // compilers of some GPUs count from the beginning of the whole text
-    EXPECT_THAT(text, HasSubstr("3:10")) << "the line and column in the user's text";
-  EXPECT_THAT(text, HasSubstr("   3   y[0] = nothing;")) << "and the text with numbers";
-  const Kernel good("__kernel void good(__global const float* x, __global float* y, Extent extent) {}", "good",
-                    {in("x"), out("y")});
-  EXPECT_THAT(error_of([&] { good({{"x", &x}}); }), HasSubstr("no y"));
-  EXPECT_THAT(error_of([&] { good({{"x", &x}, {"y", &y}, {"z", &y}}); }), HasSubstr("z"));
-  EXPECT_THAT(error_of([&] { good({{"x", &x}, {"y", &r}}); }), HasSubstr("arrays of one space"));
-  EXPECT_THAT(error_of([&] { Kernel("", "k", {in("x")}); }), HasSubstr("none that it writes"));
-  EXPECT_THAT(error_of([&] { Kernel("", "k", {inout("x")}, 1); }), HasSubstr("`halo`"));
-}
-
-// A driver says CL_INVALID_ARG_SIZE or takes the bits of one type for another.
-TEST(Kernels, NameTheArgumentThatDoesNotFit) {
-  const Context on(device());
-  const Array x = zeros(on.volume({{4, 4, 4}}));
-  const auto error_with = [&](const std::string& arguments, const std::vector<Scalar>& numbers,
-                              std::vector<ArrayAccess> arrays = {in("x"), out("y")}) {
-    const Kernel kernel("__kernel void k(" + arguments + ") {}", "k", std::move(arrays));
-    Array from = x, y;
-    return error_of([&] {
-      kernel({{"x", &from}, {"y", &y}}, numbers);
-      (void)read(y);
-    });
-  };
-  const std::string arrays = "__global const float* x, __global float* y, ";
-  const std::string two = arrays + "float weight, float power, Extent extent";
-  EXPECT_EQ(error_with(two, {1.0, 2.0}), "no error");
-  for (const std::vector<Scalar>& numbers : {std::vector<Scalar>{}, {1.0}, {1.0, 2.0, 3.0}})
-    EXPECT_THAT(error_with(two, numbers), AllOf(HasSubstr("the kernel k is one with " + std::to_string(numbers.size())),
-                                                HasSubstr("expected 2 numbers (weight, power)")));
-  EXPECT_THAT(error_with(arrays + "Extent extent", {1.0}), HasSubstr("expected 0 numbers"));
-  for (const char* wrong : {"int count", "double weight", "float4 weights", "__global float* more"})
-    EXPECT_THAT(error_with(arrays + wrong + ", Extent extent", {1.0}),
-                AllOf(HasSubstr("argument 3 of the kernel k is \""), HasSubstr(wrong), HasSubstr("expected \"float ")));
-  EXPECT_THAT(error_with(arrays + "float weight", {1.0}),
-              AllOf(HasSubstr("float weight"), HasSubstr("expected \"Extent extent\"")));
-  EXPECT_THAT(error_with("__global const int* x, __global float* y, Extent extent", {}),
-              AllOf(HasSubstr("argument 1"), HasSubstr("int* x"), HasSubstr("\"__global const float* x\"")));
-  EXPECT_THAT(error_with("__global float* y, __global const float* x, Extent extent", {}),
-              AllOf(HasSubstr("argument 2"), HasSubstr("const float* x"), HasSubstr("\"__global float* y\"")));
-  EXPECT_THAT(error_with("__global float* y, Extent extent", {}), HasSubstr("argument 2"));
-  EXPECT_THAT(error_with("__global const float* x, float y, Extent extent", {}), HasSubstr("\"__global float* y\""));
 }
 
 // Conjugate gradients for min ||A x - b||, as the method cgls of algorithms/solvers.
