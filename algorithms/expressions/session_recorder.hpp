@@ -43,7 +43,7 @@ class SessionRecorder : public Recorder {
     std::multimap<ArrayKind, std::string> free;  // arrays of the job that it needs no longer
   };
   std::string allocate(ArrayKind kind) override;
-  void extend(const Program& program) override { session_.extend(program); }
+  void extend(const Program& program) override { session_.extend_now(program); }
   void perform(Step step, const Sums& sums, const Scope* scope) override;
   Number number_of(const Scalar& scalar) override;
   void flush_many();

@@ -102,6 +102,17 @@ def test_what_is_wrong_is_said(geometry, grid, volume, projections):
             x=on.array(volume)).get()
 
 
+def test_tables_without_room_leave_the_rest_as_it_is(geometry, grid, volume):
+    on = hc.Context(geometry, grid, device_memory="300K")
+    x = on.array(volume)
+    kernel = BLEND.replace("float weight", "__global const float* weights, float weight")
+    with pytest.raises(hc.PlanError):
+        arrays.Kernel(kernel, "blend", halo=1, tables={"weights": np.zeros(1000000)})(3, x=x)
+    assert np.array_equal((2 * x).get(), 2 * volume)
+    assert np.array_equal(arrays.Kernel(kernel, "blend", halo=1, tables={"weights": [1]})(3, x=x).get(),
+                          arrays.Kernel(BLEND, "blend", halo=1)(3, x=x).get())
+
+
 def test_tables_and_macros_that_cannot_be_are_named(geometry, grid, volume):
     with pytest.raises(ValueError, match="weights= is empty"):
         arrays.Kernel(BLEND, "blend", tables={"weights": []})

@@ -81,6 +81,18 @@ void Session::extend(const Program& program) {
   planned_ = false;
 }
 
+void Session::extend_now(const Program& program) {
+  trim();  // as plan_again() does, before the copy
+  const Program before = program_;
+  extend(program);
+  try {
+    plan_again();
+  } catch (const PlanError&) {
+    program_ = before;
+    throw;
+  }
+}
+
 void Session::extend_halo(int low, int high) {
   Requirements& needs = program_.needs;
   if (low <= needs.halo_low && high <= needs.halo_high) return;

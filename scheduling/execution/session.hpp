@@ -24,6 +24,8 @@ class Session {
   /// Adds the needs of later steps: sizes, arrays of their own (not volumes and projections that outlive them) and
   /// their contents, halos, detector rows. The program's steps are examples, by whose cost plans are made.
   void extend(const Program& program);
+  /// The same at once. Throws PlanError, and adds nothing, where it does not fit.
+  void extend_now(const Program& program);
   /// Adds the halo that steps over slices read.
   void extend_halo(int low, int high);
 
