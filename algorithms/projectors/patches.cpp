@@ -100,6 +100,7 @@ Buffer Patches::filled(const std::string& name, const void* values, std::size_t 
 }
 
 void Patches::set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes) {
+  const std::lock_guard lock(mutex_);
   std::vector<std::array<std::int32_t, 4>> sizes;
   std::vector<std::array<std::int32_t, 2>> strides;
   largest_ = 0;
@@ -183,6 +184,7 @@ void Patches::set_parts(std::span<const Part> parts_of_volume) {
 }
 
 void Patches::set_views(std::span<const int> views) {
+  const std::lock_guard lock(mutex_);
   const auto count = static_cast<int>(geometry_.views.size());
   const std::vector<int> list =
       views.empty() ? all_views(geometry_.views.size()) : std::vector(views.begin(), views.end());
@@ -216,11 +218,13 @@ void Patches::replace_views(std::size_t first, std::span<const View> views) {
   std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
   in_row_ = false;
   set_view_options();
+  const std::lock_guard lock(mutex_);
   device_.finish();
   device_.write(matrices_, 12 * first * sizeof(float), matrices.data(), matrices.size() * sizeof(float)).wait();
 }
 
 Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool add, std::span<const Event> waits) {
+  const std::lock_guard lock(mutex_);
   if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
   const std::array<KernelArgument, 10> arguments{&projections,
                                                  &matrices_,
@@ -242,6 +246,7 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
 }
 
 Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {
+  const std::lock_guard lock(mutex_);
   if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
   if (fixed_.bytes() == 0) fixed_ = device_.buffer("patches: sums", 8 * pixels());
   if (partial_.bytes() == 0) partial_ = device_.buffer("patches: largest", 4);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@ namespace halocline {
 
 /// The geometry is kept; projections are new at every call, or remain on the device, where new views take the places of
 /// old ones. Voxels are those of unfiltered voxel-driven back-projection (Backprojection), to the rounding of a sum in
-/// 64 parts.
+/// 64 parts. Several threads may call one object.
 class Patches {
  public:
   /// volume: the grid in whose coordinates boxes are computed; they may be anywhere. Throws InputError as
@@ -64,6 +65,7 @@ class Patches {
   void set_view_options();
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 
+  std::mutex mutex_;  // of calls, whose commands and arrays must not mix
   Device device_;
   Geometry geometry_;
   Grid volume_, projections_;

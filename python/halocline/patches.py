@@ -20,7 +20,7 @@ class Patches:
     grid: in whose coordinates boxes are computed; None: what the scan sees. boxes: Grids, such as
     patches.grid[3] and patches.grid[10:20, 5:9, 7], or of any other place and direction.
     device: as the command's option. like: a pyopencl.array.Array, in whose context arrays then stay: they are given as
-    such arrays of float32, and results are.
+    such arrays of float32, and results are. Several threads may use one object.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, boxes: Optional[Sequence[Grid]] = None, *,
@@ -31,6 +31,9 @@ class Patches:
         scan = (geometry.core, self.grid.as_tuple(), geometry.stack().as_tuple())
         if like is None:
             self._core = _core.Patches(device, *scan)
+        elif not _opencl.is_array(like) or device:
+            raise TypeError(f"like= is {type(like).__name__}" + (" beside device=" if device else "") +
+                            "; expected a pyopencl.array.Array alone, which says the device")
         else:
             self._core = _core.Patches(like.context.int_ptr, _opencl.Home(like).device.int_ptr, *scan)
         self.boxes: List[Grid] = []
@@ -43,16 +46,32 @@ class Patches:
         for each in boxes:
             if not isinstance(each, Grid):
                 raise TypeError(f"boxes= has {each!r}; expected Grids, such as grid[3], a slice of a Grid")
-        self.boxes = [self.geometry.grid_of(each) for each in boxes]
-        self._core.set_boxes([each.as_tuple() for each in self.boxes])
+        placed = [self.geometry.grid_of(each) for each in boxes]
+        self._core.set_boxes([each.as_tuple() for each in placed])
+        self.boxes = placed
 
     def set_views(self, views: Optional[Sequence[int]] = None) -> None:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
-        self._core.set_views([] if views is None else [int(view) for view in views])
+        if views is None:
+            return self._core.set_views([])
+        numbers = list(views) if isinstance(views, (list, tuple, range, np.ndarray)) else [views]
+        if not numbers or any(isinstance(each, (bool, np.bool_)) or not isinstance(each, (int, np.integer)) for each in numbers):
+            raise ValueError(f"views= is {views!r}; expected at least one whole number, or None for all views")
+        count = self.geometry.shape[0]
+        wrong = [int(each) for each in numbers if not 0 <= each < count]
+        if wrong:
+            raise ValueError(f"views= has {wrong[0]}; expected numbers from 0 to {count - 1}")
+        self._core.set_views([int(each) for each in numbers])
 
     def replace_views(self, first: int, geometry: Geometry) -> None:
-        """Gives views from `first` on the poses of another geometry: a ring, whose projections the caller replaces."""
-        self._core.replace_views(int(first), require_geometry(geometry).core)
+        """Gives views from `first` on the poses of another geometry with the same detector: a ring, whose projections the
+        caller replaces. `geometry` of the Patches remains that of the beginning."""
+        own, new = self.geometry.stack().as_tuple(), require_geometry(geometry).stack().as_tuple()
+        if (own[0][:2], own[1][:2], own[2][:2]) != (new[0][:2], new[1][:2], new[2][:2]):
+            raise ValueError("geometry= has another detector; views are replaced by those of the same one")
+        if isinstance(first, bool) or not isinstance(first, (int, np.integer)) or first < 0:
+            raise ValueError(f"first= is {first!r}; expected the number of a view, from 0 on")
+        self._core.replace_views(int(first), geometry.core)
 
     def backproject(self, projections: Any, out: Any = None, *, add: bool = False) -> Any:
         """Voxels of the boxes: an array (k, j, i) each, views of one result. out: a float32 array of all voxels, one box
@@ -60,35 +79,47 @@ class Patches:
         if not self.boxes:
             raise ValueError("there are no boxes; give boxes=, or call set_boxes() before")
         shape = self.geometry.shape
+        if add and (out is None or self._like is None):
+            raise ValueError("add=True adds to out=, an array of PyOpenCL (like=)")
         if self._like is None:
-            if add:
-                raise ValueError("add=True goes with arrays of PyOpenCL (like=)")
             values = np.ascontiguousarray(_require(as_values(projections, "projections"), shape, "projections"), np.float32)
-            out = np.empty(self._core.voxels, np.float32) if out is None else out
+            out = np.empty(self._core.voxels, np.float32) if out is None else _place(out, self._core.voxels)
             self._core.backproject(values.ravel(), out)
         else:
-            _resident(projections, int(np.prod(shape)), "projections")
+            _resident(projections, shape, "projections")
             if out is None:
                 out = _opencl.empty(self._like, (self._core.voxels,))
-            _resident(out, self._core.voxels, "out")
+            _resident(out, (self._core.voxels,), "out")
             self._core.backproject_on_device(projections.base_data.int_ptr, out.base_data.int_ptr, add)
         return self._split(out)
 
     def project(self, voxels: Any, out: Any = None) -> Any:
-        """Projections (view, row, column) of the boxes: the exact adjoint of backproject(). voxels: all, one box after
-        another, or a list of arrays."""
+        """Projections (view, row, column) of the boxes: the exact adjoint of backproject(). voxels: an array of each box,
+        or one of all voxels, box after box (arrays of PyOpenCL: the latter)."""
+        if not self.boxes:
+            raise ValueError("there are no boxes; give boxes=, or call set_boxes() before")
         shape = self.geometry.shape
         if self._like is None:
-            parts = voxels if isinstance(voxels, (list, tuple)) else [voxels]
-            values = np.concatenate([np.asarray(each, np.float32).ravel() for each in parts])
-            out = np.empty(shape, np.float32) if out is None else out
+            values = self._joined(voxels)
+            out = np.empty(shape, np.float32) if out is None else _place(out, int(np.prod(shape)))
             self._core.project(values, out.reshape(-1))
             return out
-        _resident(voxels, self._core.voxels, "voxels")
+        _resident(voxels, (self._core.voxels,), "voxels")
         out = _opencl.empty(self._like, shape) if out is None else out
-        _resident(out, int(np.prod(shape)), "out")
+        _resident(out, shape, "out")
         self._core.project_on_device(voxels.base_data.int_ptr, out.base_data.int_ptr)
         return out
+
+    def _joined(self, voxels: Any) -> Any:
+        if not isinstance(voxels, (list, tuple)):
+            values = as_values(voxels, "voxels", any_axes=True)
+            if values.size != self._core.voxels:
+                raise ValueError(f"voxels= has {values.size} numbers; the boxes have {self._core.voxels}")
+            return np.ascontiguousarray(values, np.float32).ravel()
+        if len(voxels) != len(self.boxes):
+            raise ValueError(f"voxels= has {len(voxels)} arrays; there are {len(self.boxes)} boxes")
+        parts = [_require(as_values(each, "voxels", any_axes=True), box.shape, "voxels") for each, box in zip(voxels, self.boxes)]
+        return np.concatenate([np.asarray(each, np.float32).ravel() for each in parts])
 
     def _split(self, values: Any) -> List[Any]:
         result, first = [], 0
@@ -105,8 +136,17 @@ def _require(values: Any, shape: Any, keyword: str) -> Any:
     return values
 
 
-def _resident(array: Any, count: int, keyword: str) -> None:
-    if not _opencl.is_array(array) or array.dtype != np.float32 or array.size != count or not array.flags.c_contiguous or array.offset:
-        raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of {count} numbers of float32 that begins its memory")
+def _place(out: Any, count: int) -> Any:
+    if (not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.size != count or not out.flags.c_contiguous
+            or not out.flags.writeable):
+        raise ValueError(f"out= has to be a writable, C-contiguous NumPy array of {count} numbers of float32")
+    return out
+
+
+def _resident(array: Any, shape: Any, keyword: str) -> None:
+    if not _opencl.is_array(array) or array.dtype != np.float32 or not array.flags.c_contiguous or array.offset:
+        raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of float32 that begins its memory")
+    if array.size != int(np.prod(shape)) or (array.ndim > 1 and tuple(array.shape) != tuple(shape)):
+        raise ValueError(f"{keyword}= is {tuple(array.shape)}; expected {tuple(shape)}")
     if array.queue is not None:
         array.queue.finish()

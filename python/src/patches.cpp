@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "host/system/error.hpp"
 #include "python/src/core.hpp"
 #include "python/src/geometry_class.hpp"
 
@@ -83,7 +84,12 @@ void add_patches(nb::module_& module) {
       .def("set_views", [](Patches& self, const std::vector<int>& views) { guarded([&] { self.set_views(views); }); })
       .def("replace_views",
            [](Patches& self, std::size_t first, const GeometryFile& geometry) {
-             guarded([&] { self.replace_views(first, geometry.scan().geometry.views); });
+             guarded([&] {
+               const Geometry& scan = geometry.scan().geometry;
+               if (scan.radius_cylindrical_detector != 0)
+                 throw InputError("the new views have a cylindrical detector; patches have flat ones");
+               self.replace_views(first, scan.views);
+             });
            })
       .def_prop_ro("voxels", &Patches::voxels)
       .def_prop_ro("pixels", &Patches::pixels)
