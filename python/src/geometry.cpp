@@ -85,6 +85,14 @@ nb::object positions_of(const GeometryFile& file, std::array<double, 2> first, s
   return numpy(values, {file.scan().geometry.views.size(), 5, 3});
 }
 
+// The same scan with these of its views. numbers: in any order, checked by the caller.
+GeometryFile take_views(const GeometryFile& file, const std::vector<std::size_t>& numbers) {
+  ScanFile scan = file.scan();
+  scan.geometry.views.clear();
+  for (const std::size_t number : numbers) scan.geometry.views.push_back(file.scan().geometry.views.at(number));
+  return GeometryFile(std::move(scan));
+}
+
 TextFormat text_format(const std::string& name) {
   return name == "astra" ? TextFormat::astra : TextFormat::matrices;
 }
@@ -147,6 +155,7 @@ void add_geometry(nb::module_& module) {
             return GeometryFile(scan);
           },
           nb::arg("detector"))
+      .def("take_views", &take_views, nb::arg("numbers"))
       .def_prop_ro("count", [](const GeometryFile& self) { return self.scan().geometry.views.size(); })
       .def_prop_ro("parallel", [](const GeometryFile& self) { return self.scan().geometry.parallel(); })
       .def_prop_ro("radius", [](const GeometryFile& self) { return self.scan().geometry.radius_cylindrical_detector; })

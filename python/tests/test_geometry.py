@@ -104,3 +104,23 @@ def test_geometries_are_pickled_and_compared(odd):
 def test_detectors_that_are_none(detector, pixel):
     with pytest.raises(hc.InputError, match="detector=|pixel="):
         hc.Geometry.circular(100, 200, [0.0], detector, pixel)
+
+
+@pytest.mark.parametrize("views", [3, -1, slice(None, None, 2), slice(5, 1, -1), [6, 0, 3, 3], (2, 1), range(1, 4), np.array([4, -7]),
+                                   np.arange(7) % 3 == 0])
+def test_some_of_the_views(odd, views):
+    found = odd[views]
+    numbers = list(views) if isinstance(views, (tuple, range)) else views
+    assert np.array_equal(found.views, np.atleast_2d(odd.views[numbers]))
+    assert found.shape == (len(found), 30, 41) and found.stack().spacing[1:] == odd.stack().spacing[1:]
+
+
+def test_views_one_by_one(odd):
+    assert np.array_equal([view.views[0] for view in odd], odd.views)
+    assert odd[:] == odd
+
+
+@pytest.mark.parametrize("views", [7, -8, [0, 7], slice(3, 3), [], 1.5, [0.5], "3", None, [[0, 1]], np.ones(3, bool)])
+def test_views_that_are_not_there(odd, views):
+    with pytest.raises(IndexError, match="7 views"):
+        odd[views]
