@@ -202,5 +202,6 @@ NB_MODULE(_core, module) {
   add_arrays(module);
   add_kernels(module);
   add_patches(module);
+  add_slices(module);
   add_report(module);
 }

@@ -75,6 +75,7 @@ void add_geometry(nb::module_& module);
 void add_arrays(nb::module_& module);
 void add_kernels(nb::module_& module);  // after the arrays
 void add_patches(nb::module_& module);
+void add_slices(nb::module_& module);
 void add_report(nb::module_& module);
 
 }  // namespace halocline::python

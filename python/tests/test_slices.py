@@ -1,0 +1,72 @@
+"""Slices of projections that stay on the device."""
+
+import numpy as np
+import pytest
+
+import halocline as hc
+
+
+@pytest.fixture
+def placed(geometry, grid):
+    return geometry.grid_of(grid)
+
+
+@pytest.mark.parametrize("settings", [{}, {"window": "hann", "cutoff": 0.8, "pad": 0.1}])
+def test_they_are_the_voxels_of_fdk(geometry, placed, projections, settings):
+    expected = hc.fdk(projections, geometry, placed, **settings)
+    slices = hc.Slices(projections, geometry, placed, **settings)
+    k, j, i, part = slices.reconstruct([placed[7], placed[:, 11], placed[:, :, -3], placed[3:9, 5, 4:20]])
+    assert np.array_equal(k, expected[7:8]) and np.array_equal(j, expected[:, 11:12]) and np.array_equal(i, expected[:, :, -3:-2])
+    assert np.array_equal(part, expected[3:9, 5:6, 4:20])
+
+
+def test_slices_of_the_default_grid(geometry, projections):
+    slices = hc.Slices(projections, geometry)
+    assert np.array_equal(slices.reconstruct(slices.grid[20])[0], hc.fdk(projections, geometry)[20:21])
+
+
+def test_oblique_slices_are_between_voxels(geometry, placed, projections):
+    half = np.sqrt(0.5)
+    tilted = hc.Grid((1, 9, 9), 1.0, (-4, 0, 2), (1, 0, 0, 0, half, -half, 0, half, half))
+    slices = hc.Slices(projections, geometry, placed)
+    (found,) = slices.reconstruct([tilted])
+    corner = hc.Grid((1, 1, 1), 1.0, (-4, 0, 2), placed.direction)
+    assert found.shape == (1, 9, 9) and slices.reconstruct([corner])[0].item() == pytest.approx(found[0, 0, 0], rel=1e-4)
+
+
+def test_new_views_replace_the_oldest(geometry, placed, projections):
+    turn = np.concatenate([projections, projections[:7] * np.float32(1.5)])
+    numbers = np.arange(47) % 40
+    slices = hc.Slices(turn[:40], geometry[numbers[:40]], placed)
+    slices.add(turn[40:], geometry[numbers[40:]])
+    assert slices.geometry == geometry[numbers[7:]]
+    expected = hc.fdk(turn[7:], geometry[numbers[7:]], placed)
+    assert np.array_equal(slices.reconstruct([placed[7]])[0], expected[7:8])
+
+
+def test_the_variance(geometry, placed, projections):
+    _, info = hc.fdk(projections, geometry, placed, photons=1e4, variance_out=True, return_info=True)
+    slices = hc.Slices(projections, geometry, placed, variance=True, photons=1e4)
+    assert np.array_equal(slices.reconstruct(placed[7])[0], info.outputs["variance_out"].array[7:8])
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda g, p, y: hc.Slices(y[1:], g, p), "projections= is"),
+    (lambda g, p, y: hc.Slices(np.full_like(y, np.nan), g, p), "NaN"),
+    (lambda g, p, y: hc.Slices(g, g, p), "projections= is Geometry; expected an array"),
+    (lambda g, p, y: hc.Slices(y, y, p), "expected a halocline.Geometry"),
+    (lambda g, p, y: hc.Slices(y, g, p, window="round"), "window"),
+    (lambda g, p, y: hc.Slices(y, g, p, interpolation="half"), "interpolation"),
+    (lambda g, p, y: hc.Slices(y, g, p, windows="hann"), "windows"),
+    (lambda g, p, y: hc.Slices(y, g, p, variance=True), "photons"),
+    (lambda g, p, y: hc.Slices(y, g, p, most_pixels=0), "most_pixels"),
+    (lambda g, p, y: hc.Slices(y, g, p, most_pixels=10).reconstruct(p[3]), "room for 10"),
+    (lambda g, p, y: hc.Slices(y, g, p).reconstruct([p]), "one layer"),
+    (lambda g, p, y: hc.Slices(y, g, p).reconstruct([3]), "expected Grids"),
+    (lambda g, p, y: hc.Slices(y, g, p).reconstruct([p[3]] * 65), "65 slices"),
+    (lambda g, p, y: hc.Slices(y, g, p).add(y[:3, 1:], g[:3].with_detector((39, 52))), "rows|pixels|size"),
+    (lambda g, p, y: hc.Slices(y, g, p).add(y[:20], g[[0] * 20]), "window"),
+])
+def test_wrong_calls(geometry, placed, projections, call, message):
+    with pytest.raises((hc.InputError, ValueError, TypeError), match=message):
+        call(geometry, placed, projections)
