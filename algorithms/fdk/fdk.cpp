@@ -25,8 +25,7 @@ VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters
   set_device_options(options, devices);
   options.distance_weight = !geometry.parallel();
   options.variance = parameters.variance.has_value();
-  if (options.variance)
-    options.correlation = neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, length));
+  if (options.variance) options.correlation = neighbour_correlation(transfer_of(parameters, length));
   return options;
 }
 

@@ -16,8 +16,9 @@ std::vector<float> to_float(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t length) {
-  const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
+// The transfer function of values, or of their variances.
+std::vector<double> applied_transfer(const FdkParameters& parameters, std::size_t length) {
+  const auto transfer = transfer_of(parameters, length);
   return parameters.variance ? squared_transfer(transfer) : transfer;
 }
 
@@ -32,7 +33,7 @@ bool is_upright(const View& view) {
 /// fraction f, all equally frequent, have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 -
 /// cos w), 2/3 + cos(w)/3 in the mean.
 std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameters& parameters, std::size_t length) {
-  const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
+  const auto transfer = transfer_of(parameters, length);
   double products[3] = {0, 0, 0}, power = 0;
   for (std::size_t n = 0; n < length; ++n) {
     const double w = 2 * std::numbers::pi * static_cast<double>(n) / static_cast<double>(length);
@@ -58,8 +59,8 @@ FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const Fd
                (!geometry.parallel() && !std::all_of(geometry.views.begin(), geometry.views.end(), is_upright))),
       cylinder_(geometry.radius_cylindrical_detector > 0),
       local_(rows_.length <= parameters.longest_local_rows.value_or(0)),
-      filter_(local_ ? local_row_table(transfer_of(parameters, rows_.length))
-                     : to_float(transfer_of(parameters, rows_.length))),
+      filter_(local_ ? local_row_table(applied_transfer(parameters, rows_.length))
+                     : to_float(applied_transfer(parameters, rows_.length))),
       weights_(fdk_weights(geometry, projections, rows_, redundancy_, general_)),
       correlations_(resampled() && parameters.variance ? interpolated_correlations(parameters, rows_.length)
                                                        : std::array<std::array<float, 4>, 2>{}) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "algorithms/fdk/ramp.hpp"
 #include "algorithms/fdk/redundancy.hpp"
@@ -13,7 +14,11 @@ namespace halocline {
 
 struct FdkParameters {
   Window window = Window::ram_lak;
-  double cutoff = 1;                    ///< fraction of the detector's highest frequency, in (0, 1]
+  double cutoff = 1;  ///< fraction of the detector's highest frequency, in (0, 1]
+  /// A filter in place of the ramp: its transfer function at frequencies evenly spaced from 0 to the detector's
+  /// highest, with linear interpolation between them, in cycles a pixel: the ramp's values go from about 0 to 0.5. The
+  /// window multiplies it, too. Empty: the ramp.
+  std::vector<double> filter = {};
   bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
   bool half_texels = false;             ///< there, of projections in half precision: faster, see VoxelDriven::Options
   RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
@@ -47,8 +52,11 @@ struct FdkParameters {
   std::optional<std::size_t> longest_local_rows = std::nullopt;
 };
 
-/// Throws InputError for a cut-off, a padding or a noise that cannot be.
+/// Throws InputError for a cut-off, a filter, a padding or a noise that cannot be.
 void check_fdk_parameters(const FdkParameters& parameters);
+
+/// The filter's transfer function with its window, n = 0 .. length - 1 (ramp.hpp).
+std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t length);
 
 /// The type of the projections that is uploaded.
 Component stored_as(const FdkParameters& parameters);

@@ -37,6 +37,14 @@ std::vector<double> cosine_transform(std::span<const double> values) {
   return out;
 }
 
+void multiply_by_window(std::vector<double>& transfer, Window window, double cutoff) {
+  if (!(cutoff > 0 && cutoff <= 1))
+    throw InputError(fmt::format(
+        "the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1", cutoff));
+  for (std::size_t n = 0; n < transfer.size(); ++n)
+    transfer[n] *= window_value(window, cutoff, frequency(n, transfer.size()));
+}
+
 }  // namespace
 
 const std::vector<std::string>& window_names() {
@@ -72,9 +80,6 @@ double window_value(Window window, double cutoff, double w) {
 }
 
 std::vector<double> ramp_transfer(Window window, double cutoff, std::size_t length) {
-  if (!(cutoff > 0 && cutoff <= 1))
-    throw InputError(fmt::format(
-        "the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1", cutoff));
   std::vector<double> kernel(length, 0.0);
   kernel[0] = 0.25;
   for (std::size_t n = 1; n <= length / 2; n += 2) {
@@ -82,7 +87,20 @@ std::vector<double> ramp_transfer(Window window, double cutoff, std::size_t leng
     kernel[n] = kernel[length - n] = value;
   }
   std::vector<double> transfer = cosine_transform(kernel);
-  for (std::size_t n = 0; n < length; ++n) transfer[n] *= window_value(window, cutoff, frequency(n, length));
+  multiply_by_window(transfer, window, cutoff);
+  return transfer;
+}
+
+std::vector<double> sampled_transfer(std::span<const double> samples, Window window, double cutoff,
+                                     std::size_t length) {
+  std::vector<double> transfer(length);
+  for (std::size_t n = 0; n < length; ++n) {
+    const double at = 2.0 * static_cast<double>(std::min(n, length - n)) * static_cast<double>(samples.size() - 1) /
+                      static_cast<double>(length);
+    const auto before = static_cast<std::size_t>(at), after = std::min(before + 1, samples.size() - 1);
+    transfer[n] = samples[before] + (at - static_cast<double>(before)) * (samples[after] - samples[before]);
+  }
+  multiply_by_window(transfer, window, cutoff);
   return transfer;
 }
 

@@ -199,8 +199,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
                          parameters.hardware_interpolation ? "USE_IMAGE" : "LAYOUT_QUADS",
                          padded[1] == 1 ? " -D SINGLE_ROW" : "", parameters.variance ? " -D VARIANCE" : "");
   if (parameters.variance)
-    correlation_ = static_cast<float>(
-        neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, filter_.rows().length)));
+    correlation_ = static_cast<float>(neighbour_correlation(transfer_of(parameters, filter_.rows().length)));
   DeviceModel model = device_models({device}).front();
   model.memory -= std::min(model.memory, device.ledger().in_use());  // others' windows remain in memory
   const Plan plan = plan_of(filter_, parameters, most_pixels, model);

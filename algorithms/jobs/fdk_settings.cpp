@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <sstream>
 
 #include "algorithms/fdk/ramp.hpp"
+#include "algorithms/jobs/setting_values.hpp"
 #include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
 
 namespace halocline {
 namespace {
@@ -15,12 +21,37 @@ const char* const scan_group =
     "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
     "themselves)";
 
+// Numbers as they are given, or those of the text file that the words name.
+void take_filter(FilterSettings& filter, const std::vector<std::string>& words) {
+  const std::string& first = words.front();
+  filter.filter_file.clear();
+  if (words.size() > 1 || parsed_number(first.substr(0, first.find_first_of(", ")))) {
+    filter.filter = parse_numbers("`filter`", words);
+    return;
+  }
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 24;
+  const std::string what = fmt::format("the filter '{}'", first);
+  std::string text = read_text_file(first, what, most_bytes);
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream in(text);
+  const std::vector<std::string> numbers{std::istream_iterator<std::string>(in), {}};
+  if (numbers.empty()) throw InputError(what + " has no numbers; expected those of a transfer function");
+  filter.filter = parse_numbers(what, numbers);
+  filter.filter_file = first;
+}
+
 }  // namespace
+
+std::string FilterSettings::text() const {
+  return fmt::format("{}window {} with cut-off {:.4g}",
+                     filter.empty() ? "" : fmt::format("a filter of {} values, ", filter.size()), window, cutoff);
+}
 
 FdkParameters FilterSettings::parameters() const {
   FdkParameters parameters;
   parameters.window = window_from_name(window);
   parameters.cutoff = cutoff;
+  parameters.filter = filter;
   parameters.pad = pad;
   parameters.half_texels = interpolation == "half";
   parameters.hardware_interpolation = parameters.half_texels || interpolation == "hardware";
@@ -35,6 +66,16 @@ void add_filter_settings(Settings& settings, FilterSettings& filter, bool half) 
       .add("cutoff", filter.cutoff, "Fraction of the highest frequency that the window spans, above 0 and at most 1")
       .positive()
       .unit("F");
+  settings
+      .add(
+          "filter", SettingKind::numbers,
+          "A filter in place of the ramp, with the same window: a text file of the numbers of its transfer function, "
+          "or "
+          "a list with commas, from frequency 0 to the detector's highest, evenly spaced, any number of them. They are "
+          "in cycles a pixel; the ramp's go from 0 to 0.5",
+          [&filter](const std::vector<std::string>& words) { take_filter(filter, words); })
+      .unit("FILE")
+      .file(FileKind::text);
   std::vector<std::string> interpolations{"exact", "hardware"};
   if (half) interpolations.emplace_back("half");
   settings

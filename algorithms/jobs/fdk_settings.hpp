@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/jobs/settings.hpp"
@@ -13,9 +14,13 @@ namespace halocline {
 struct FilterSettings {
   std::string window = "ram-lak", interpolation = "exact";
   double cutoff = 1, pad = 0;
+  std::vector<double> filter;  // in place of the ramp
+  std::string filter_file;     // that it came from
   bool displaced = false, no_displaced = false, allow_incomplete_arc = false;
 
   FdkParameters parameters() const;
+  /// "window hann with cut-off 0.8"
+  std::string text() const;
 };
 
 /// half: whether `interpolation = half` is offered.

@@ -27,6 +27,7 @@ nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork
   // Frames that are finished have become what these say.
   if (work.frames.size() == 1)
     for (const char* name : {"--output", "--output-type", "--hu", "--variance-out", "--halves-out"}) result.erase(name);
+  if (!command.filter.filter_file.empty()) result["--filter"] = command.filter.filter;
   result["grid"] = grid_json(work.grid);
   result["the grid of -i"] = grid_json(work.chosen.file);
   result["results"] = results_of(work);

@@ -185,9 +185,9 @@ class FrameRun {
   }
 
   std::string made_of() const {
-    return fmt::format("{}, FDK of {}{} ({}), window {} with cut-off {:.4g}, {} interpolation{}",
-                       grid_summary(work_.grid), views_text(work_.stack.size[2]), suffix_, work_.beam(),
-                       command_.filter.window, command_.filter.cutoff, command_.filter.interpolation,
+    return fmt::format("{}, FDK of {}{} ({}), {}, {} interpolation{}", grid_summary(work_.grid),
+                       views_text(work_.stack.size[2]), suffix_, work_.beam(), command_.filter.text(),
+                       command_.filter.interpolation,
                        command_.water ? fmt::format(", HU with water at {:.6g}/mm", *command_.water) : "");
   }
 

@@ -102,6 +102,7 @@ void take_files(Job& job, const FdkCommand& command, FdkWork& work) {
   work.storage = output_storage(command);
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
+  job.input("--filter", command.filter.filter_file);
   for (std::size_t n = 0; n < work.chosen.frames.size(); ++n) work.frames.push_back(claim_frame(job, command, n));
 }
 

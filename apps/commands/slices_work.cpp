@@ -82,6 +82,7 @@ SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo
   SlicesWork work;
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
+  job.input("--filter", command.filter.filter_file);
   if (input != nullptr)
     work.volume = make_grid(command.grid, [&] { return grid_of_scan(job, command, *input, work); });
   else
@@ -220,12 +221,11 @@ void write_windows(Job& job, const SlicesCommand& command, const SlicesWork& wor
                           command.noise.text()));
       continue;
     }
-    job.say(fmt::format(
-        "{}: {}, {} slice{} of {}, {}, {} interpolation{} on {}", quantity.outputs[n], grid_summary(stacks[n].grid),
-        work.names[n], done == 1 ? "" : fmt::format(", {} windows", done), views_text(work.window_views()),
-        fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
-        command.filter.interpolation, command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
-        device.info().name));
+    job.say(fmt::format("{}: {}, {} slice{} of {}, {}, {} interpolation{} on {}", quantity.outputs[n],
+                        grid_summary(stacks[n].grid), work.names[n], done == 1 ? "" : fmt::format(", {} windows", done),
+                        views_text(work.window_views()), command.filter.text(), command.filter.interpolation,
+                        command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
+                        device.info().name));
   }
 }
 

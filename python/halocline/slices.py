@@ -25,7 +25,7 @@ class Slices:
     projections: line integrals (view, row, column). geometry: the scan, with its detector. grid: in whose coordinates
     slices are computed; None: what the scan sees. device: as the command's option. most_pixels: of all slices of a call;
     None: as many as four slices across each axis of the grid have. settings: those of the command `slices`: window,
-    cutoff, interpolation, pad, displaced, nodisplaced, allow_incomplete_arc; variance=True, with photons and electronic,
+    cutoff, filter, interpolation, pad, displaced, nodisplaced, allow_incomplete_arc; variance=True, with photons and electronic,
     for the variance in place of the values. Raises InputError, and PlanError for projections that the device cannot
     hold together.
     """
@@ -38,8 +38,8 @@ class Slices:
         room = 4 * (k * j + k * i + j * i) if most_pixels is None else int(most_pixels)
         if room < 1:
             raise InputError(f"--most-pixels is {most_pixels}; expected a number from 1 on, the pixels of all slices of a call")
-        words = [(name, [str(word) for word in _flat(name, value)])
-                 for name, value in settings.items() if value is not None and value is not False]
+        words = [(name, [",".join(map(str, _flat(name, value)))]) for name, value in settings.items()
+                 if value is not None and value is not False]
         self._core = _core.Slices(device, _numbers(projections, geometry), geometry.core, self.grid.as_tuple(),
                                   geometry.stack().as_tuple(), room, words)
         for note in self._core.notes:

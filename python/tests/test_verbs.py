@@ -446,3 +446,25 @@ def test_checkpoints_of_arrays(projections, geometry, grid, tmp_path):
     hc.reconstruct(projections, geometry, grid, **options)
     expected = hc.reconstruct(projections, geometry, grid, method="sirt", iterations=3)
     assert np.array_equal(hc.read(tmp_path / "u.mha").array, expected)
+
+
+def test_fdk_with_a_filter_of_ones_own(geometry, grid, projections, tmp_path):
+    lags = np.arange(-64, 64)
+    kernel = np.where(lags % 2 != 0, -1 / (np.pi * np.where(lags == 0, 1, lags)) ** 2, 0)
+    kernel[lags == 0] = 0.25
+    ramp = np.fft.rfft(np.fft.ifftshift(kernel)).real
+    expected = hc.fdk(projections, geometry, grid)
+    found = hc.fdk(projections, geometry, grid, filter=ramp)
+    assert np.abs(found - expected).max() < 2e-3 * expected.max()
+    assert np.array_equal(hc.fdk(projections, geometry, grid, filter=2 * ramp), 2 * found)
+    np.savetxt(tmp_path / "ramp.txt", ramp, fmt="%.17g")
+    assert np.array_equal(hc.fdk(projections, geometry, grid, filter=tmp_path / "ramp.txt"), found)
+    placed = geometry.grid_of(grid)
+    assert np.array_equal(hc.Slices(projections, geometry, placed, filter=ramp).reconstruct(placed[7])[0], found[7:8])
+
+
+@pytest.mark.parametrize("values, words", [([0.5], "one value"), (np.zeros(4), "zeros alone"), ([0, np.nan], "nan"), ("no.txt", "does not exist"),
+                                           ([0, "a"], "'a'|\"a\"")])
+def test_filters_that_are_none(geometry, grid, projections, values, words):
+    with pytest.raises(hc.InputError, match=words):
+        hc.fdk(projections, geometry, grid, filter=values)

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "algorithms/fdk/fdk_filter.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "host/system/error.hpp"
@@ -456,6 +457,41 @@ TEST(FdkCheck, RefusesBadParameters) {
   parameters.cutoff = 1;
   parameters.variance = FdkParameters::Noise{-1, 0};
   EXPECT_THROW(reconstructed(projections, geometry, grid, parameters), InputError);
+}
+
+TEST(Fdk, AFilterOfTheRampsValuesGivesItsBits) {
+  const Geometry geometry = circle(500, 768, 40);
+  const Volume projections =
+      project_analytic({ball({6, -5, 9}, 14, 0.02)}, geometry, reference::detector(48, 40, 40, 2, 2));
+  const Grid grid = default_grid({24, 24, 20}, {2, 2, 2});
+  for (const bool variance : {false, true}) {
+    FdkParameters ramp{.window = Window::hann, .cutoff = 0.9}, own = ramp;
+    if (variance) ramp.variance = own.variance = FdkParameters::Noise{5000, 15};
+    const std::size_t length = FdkFilter(geometry, projections.grid, ramp).rows().length;
+    own.filter = ramp_transfer(Window::ram_lak, 1, length);
+    own.filter.resize(length / 2 + 1);
+    const auto expected = reconstructed(projections, geometry, grid, ramp).voxels;
+    EXPECT_EQ(reconstructed(projections, geometry, grid, own).voxels, expected);
+    for (double& value : own.filter) value *= 2;
+    const auto twice = reconstructed(projections, geometry, grid, own).voxels;
+    for (std::size_t n = 0; n < twice.size(); ++n) ASSERT_EQ(twice[n], (variance ? 4 : 2) * expected[n]);
+  }
+}
+
+TEST(FdkCheck, RefusesFiltersThatAreNone) {
+  for (const auto& [filter, words] : {std::pair<std::vector<double>, const char*>{{1}, "one value"},
+                                      {{0, 0, 0}, "zeros alone"},
+                                      {{0, NAN, 1}, "nan as value 1"},
+                                      {{0, 1e7}, "as value 1"}}) {
+    FdkParameters parameters;
+    parameters.filter = filter;
+    try {
+      check_fdk_parameters(parameters);
+      ADD_FAILURE() << words;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(words));
+    }
+  }
 }
 
 TEST(FdkPlan, DeclaresWhatItUses) {

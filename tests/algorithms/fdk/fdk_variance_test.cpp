@@ -128,6 +128,16 @@ TEST(Variance, OfAFanBeamScanIsThatOfManyScans) {
   expect_right(ratio, grid, "edge", [](const auto& x) { return squared_distance(x, {0, 0, 0}) > 196; });
 }
 
+TEST(Variance, OfAFilterOfTheUsersIsThatOfManyScans) {
+  const Geometry geometry = circle(180, 90);
+  const Grid grid = default_grid({64, 64, 1}, {0.5, 0.5, 1});
+  const Volume clean = project_analytic(body(), geometry, reference::detector(56, 1, 90, 1.2, 1.2));
+  FdkParameters parameters;
+  parameters.filter = {0, 0.2, 0.3, 0.1, 0.4, 0.05};
+  const auto ratio = ratios(clean, geometry, grid, parameters, {5000, 0});
+  expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
+}
+
 // Weights of redundant rays are squared, too; extended rows and interpolated cylinders hold noise that is not
 // independent.
 struct Scan {

@@ -82,6 +82,19 @@ TEST(Ramp, NeighbourCorrelation) {
   EXPECT_GT(neighbour_correlation(ramp_transfer(Window::hann, 0.3, 512)), 0.5);
 }
 
+TEST(Ramp, SamplesOfTheRampGiveItsBits) {
+  for (const std::size_t length : {64, 90, 128}) {
+    const auto ramp = ramp_transfer(Window::ram_lak, 1, length);
+    EXPECT_EQ(sampled_transfer(std::span(ramp).first(length / 2 + 1), Window::hann, 0.7, length),
+              ramp_transfer(Window::hann, 0.7, length));
+  }
+}
+
+TEST(Ramp, SamplesAreInterpolatedLinearly) {
+  const std::vector<double> samples{1, 3, 2};
+  EXPECT_EQ(sampled_transfer(samples, Window::ram_lak, 1, 8), (std::vector<double>{1, 2, 3, 2.5, 2, 2.5, 3, 2}));
+}
+
 TEST(Ramp, RefusesBadNamesAndCutOffs) {
   EXPECT_THAT([] { window_from_name("hanning"); },
               testing::ThrowsMessage<InputError>(
