@@ -1,11 +1,11 @@
 #include "algorithms/jobs/fdk_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <sstream>
 
 #include "algorithms/fdk/ramp.hpp"
@@ -21,23 +21,32 @@ const char* const scan_group =
     "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
     "themselves)";
 
-// Numbers as they are given, or those of the text file that the words name.
-void take_filter(FilterSettings& filter, const std::vector<std::string>& words) {
-  const std::string& first = words.front();
-  filter.filter_file.clear();
-  if (words.size() > 1 || parsed_number(first.substr(0, first.find_first_of(", ")))) {
-    filter.filter = parse_numbers("`filter`", words);
-    return;
-  }
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 24;
-  const std::string what = fmt::format("the filter '{}'", first);
-  std::string text = read_text_file(first, what, most_bytes);
+// The numbers of a text, between which commas or spaces are. what: its name, for messages, which show one word.
+std::vector<double> numbers_in(std::string text, const std::string& what) {
   std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream in(text);
-  const std::vector<std::string> numbers{std::istream_iterator<std::string>(in), {}};
+  std::vector<double> numbers;
+  for (std::string word; in >> word;) {
+    const auto number = parsed_number(word);
+    if (!number)
+      throw InputError({.what = what,
+                        .found = fmt::format("'{}' as value {}", excerpt(word), numbers.size()),
+                        .expected = "a finite number"});
+    numbers.push_back(*number);
+  }
   if (numbers.empty()) throw InputError(what + " has no numbers; expected those of a transfer function");
-  filter.filter = parse_numbers(what, numbers);
-  filter.filter_file = first;
+  return numbers;
+}
+
+// Numbers as they are given, or those of the text file that the words name.
+void take_filter(FilterSettings& filter, const std::vector<std::string>& words) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 24;
+  const std::string given = fmt::format("{}", fmt::join(words, ","));
+  const std::string first = given.substr(0, given.find_first_of(", "));
+  const bool listed = parsed_number(first) || first == "nan" || first == "inf" || first == "-inf";
+  const std::string what = listed ? "`filter`" : fmt::format("the filter '{}'", excerpt(given));
+  filter.filter_file = listed ? "" : given;
+  filter.filter = numbers_in(listed ? given : read_text_file(given, what, most_bytes), what);
 }
 
 }  // namespace

@@ -463,7 +463,7 @@ def test_fdk_with_a_filter_of_ones_own(geometry, grid, projections, tmp_path):
     assert np.array_equal(hc.Slices(projections, geometry, placed, filter=ramp).reconstruct(placed[7])[0], found[7:8])
 
 
-@pytest.mark.parametrize("values, words", [([0.5], "one value"), (np.zeros(4), "zeros alone"), ([0, np.nan], "nan"), ("no.txt", "does not exist"),
+@pytest.mark.parametrize("values, words", [([0.5], "one value"), (np.zeros(4), "zeros alone"), ([0, np.nan], "nan"), ([np.inf, 0], "inf"), ("no.txt", "does not exist"),
                                            ([0, "a"], "'a'|\"a\"")])
 def test_filters_that_are_none(geometry, grid, projections, values, words):
     with pytest.raises(hc.InputError, match=words):
