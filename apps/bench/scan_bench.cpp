@@ -61,9 +61,16 @@ std::unique_ptr<ProjectionMethod> projection(const ScanForm& form, const Scan& s
   return make_projection(form, scan, !device.info().cpu());
 }
 
-std::vector<Grid> three_planes(const Scan& scan) {
+// Planes through the middle of the volume, of so many pixels in the middle of each.
+std::vector<Grid> three_planes(const Scan& scan, const std::array<std::size_t, 2>& pixels) {
   std::vector<Grid> planes;
-  for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(scan.volume, axis, centre_of(scan.volume)));
+  for (int axis = 0; axis < 3; ++axis) {
+    Grid plane = plane_across(scan.volume, axis, centre_of(scan.volume));
+    plane.origin = plane.world(static_cast<double>((plane.size[0] - pixels[0]) / 2),
+                               static_cast<double>((plane.size[1] - pixels[1]) / 2), 0);
+    plane.size = {pixels[0], pixels[1], 1};
+    planes.push_back(plane);
+  }
   return planes;
 }
 
@@ -74,7 +81,8 @@ std::size_t pixels_of(const std::vector<Grid>& planes) {
 }
 
 // Device memory of a form; throws an Error that says why the device does not take it.
-std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, const Device& device) {
+std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, const std::array<std::size_t, 2>& slice,
+                     const Device& device) {
   if (const std::string lack = lack_of(form, scan, device.info()); !lack.empty()) throw InputError(lack);
   const auto resident = [&](const Requirements& need) {
     if (form.pack > 1 && need.batch_step != form.pack)
@@ -95,8 +103,8 @@ std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, co
       return plan.slabs[0].bytes;
     }
     case ScanBench::slices: {
-      const Plan plan = plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(form),
-                                    pixels_of(three_planes(scan)), model[0]);
+      const Plan plan =
+          plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(form), 3 * slice[0] * slice[1], model[0]);
       return plan.slabs[0].bytes;
     }
   }
@@ -171,7 +179,21 @@ std::array<double, 3> as_doubles(const Index3& index) {
   return {static_cast<double>(index[0]), static_cast<double>(index[1]), static_cast<double>(index[2])};
 }
 
+// A cube as wide as the slices, and a detector that sees its width with so many columns.
+Scan slices_scan(const ScanBenchPlan& plan) {
+  Scan scan = bench_scan(std::max(plan.slice[0], plan.slice[1]), plan.views);
+  const auto [columns, rows] = plan.detector;
+  const double width = scan.stack.spacing[0] * static_cast<double>(scan.stack.size[0]);
+  const double pixel = width / static_cast<double>(columns);
+  scan.stack.size = {columns, rows, plan.views};
+  scan.stack.spacing = {pixel, pixel, 1};
+  scan.stack.origin = {-0.5 * static_cast<double>(columns - 1) * pixel, -0.5 * static_cast<double>(rows - 1) * pixel,
+                       0};
+  return scan;
+}
+
 Scan scan_of(const ScanBenchPlan& plan) {
+  if (plan.slice[0] > 0) return slices_scan(plan);
   if (plan.slices == 0) return bench_scan(plan.size, plan.views);
   return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
 }
@@ -183,6 +205,7 @@ class Runner {
       : bench_(bench),
         device_(device),
         seconds_(seconds),
+        slice_(plan.slice),
         scan_(scan_of(plan)),
         exact_scan_{scan_.geometry, scan_.volume, scan_.stack} {}
 
@@ -253,8 +276,7 @@ class Runner {
     } else if (form.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
       constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
       rate.fetch = {.channels = 4};
-      rate.fetches =
-          expected.terms * static_cast<double>(scan_.volume.count()) * reads[form.projector->named()];
+      rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) * reads[form.projector->named()];
     } else if (form.images) {
       rate.fetch = {.image = true, .channels = form.pack, .half = form.half, .nearest = !form.hardware};
       rate.fetches = rate.updates / form.pack * (form.hardware ? 1 : 4);
@@ -329,7 +351,7 @@ class Runner {
   }
 
   void slice(const ScanForm& form, ScanRate& rate) {
-    const auto planes = three_planes(scan_);
+    const auto planes = three_planes(scan_, slice_);
     const std::size_t pixels = pixels_of(planes);
     rate.updates = static_cast<double>(pixels) * static_cast<double>(scan_.stack.size[2]);
     Slices resident(device_, projections(), scan_.geometry, scan_.volume, fdk_parameters(form), pixels);
@@ -353,6 +375,7 @@ class Runner {
   ScanBench bench_;
   Device device_;
   double seconds_;
+  std::array<std::size_t, 2> slice_;
   Scan scan_;
   ExactScan exact_scan_;  // refers to scan_
   std::map<std::string, Exact> exact_;
@@ -387,18 +410,30 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
       throw InputError({.what = name, .found = fmt::to_string(*count), .expected = fmt::format("2 to {}", most_size)});
   if (options.rows && !options.slices)
     throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
+  for (const auto& [name, sizes] : {std::pair{"`detector`", options.detector}, std::pair{"`slice`", options.slice}})
+    for (const std::size_t size : sizes.value_or(std::array<std::size_t, 2>{2, 2}))
+      if (size < 2 || size > most_size)
+        throw InputError({.what = name, .found = fmt::to_string(size), .expected = fmt::format("2 to {}", most_size)});
+  const bool fixed = options.size || (options.detector && options.slice);
+  if (options.size && options.detector && options.slice)
+    throw InputError("`size` has no use where `detector` and `slice` are given; leave it out");
   const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
   ScanBenchPlan plan;
   for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
     plan = {};
     plan.size = size;
     plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
+    if (slices) {
+      plan.detector = options.detector.value_or(std::array{size, size});
+      plan.slice = options.slice.value_or(std::array{size, size});
+      plan.size = std::max(plan.slice[0], plan.slice[1]);
+    }
     if (options.slices) plan.slices = *options.slices, plan.rows = options.rows.value_or(plan.slices);
     const Scan scan = scan_of(plan);
     bool all_fit = true;
     for (const ScanForm& form : wanted) {
       try {
-        plan.bytes = std::max(plan.bytes, bytes_of(bench, form, scan, device));
+        plan.bytes = std::max(plan.bytes, bytes_of(bench, form, scan, plan.slice, device));
         plan.modes.push_back(form.mode);
       } catch (const PlanError& error) {
         all_fit = false;
@@ -407,14 +442,14 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
         plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
       }
     }
-    if (all_fit || options.size || size <= smallest_scan) break;
+    if (all_fit || fixed || size <= smallest_scan) break;
   }
   if (plan.modes.empty())
     throw PlanError(
         fmt::format("bench {}: nothing of what was asked for runs on {} with {}^2 x {} voxels and {} views:\n  "
-                    "{}\nGive a smaller `size` or `views`, more `device_memory`, or other `modes`.",
+                    "{}\nGive a smaller {} or `views`, more `device_memory`, or other `modes`.",
                     scan_bench_name(bench), device.info().name, plan.size, plan.slices > 0 ? plan.slices : plan.size,
-                    plan.views, fmt::join(plan.left_out, "\n  ")));
+                    plan.views, fmt::join(plan.left_out, "\n  "), options.detector ? "`detector`" : "`size`"));
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct ScanBenchOptions {
   /// project, backproject: so many slices of N^2 voxels and a parallel beam, instead of a cone beam and N slices; and
   /// rows of its detector of N columns. none: a row on each slice
   std::optional<std::size_t> slices, rows;
+  /// slices: pixels of a view (columns, rows), and of each slice. none: `size` squared
+  std::optional<std::array<std::size_t, 2>> detector, slice;
   std::vector<std::string> modes;  ///< empty: all
   double seconds = 0.3;            ///< time of measuring a mode; no less than one run
 };
@@ -34,8 +37,9 @@ struct ScanBenchOptions {
 constexpr std::size_t least_bench_views = 12;
 
 struct ScanBenchPlan {
-  std::size_t size = 0, views = 0;
-  std::size_t slices = 0, rows = 0;  ///< sizes of a parallel beam; 0: a cone beam
+  std::size_t size = 0, views = 0;                 ///< voxels along an edge
+  std::size_t slices = 0, rows = 0;                ///< sizes of a parallel beam; 0: a cone beam
+  std::array<std::size_t, 2> detector{}, slice{};  ///< slices: pixels of a view and of each slice
   std::vector<std::string> modes;
   std::vector<std::string> left_out;  ///< modes that the device does not take, and why
   std::size_t bytes = 0;              ///< device memory of the mode that needs most
@@ -75,8 +79,8 @@ struct ScanBenchResult {
 };
 
 /// The work of run_scan_bench(). Without a size it is made smaller until all modes fit; modes too large for a given
-/// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows` or `modes`, and PlanError that
-/// names `size` if nothing fits.
+/// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows`, `detector`, `slice` or `modes`,
+/// and PlanError that names `size` if nothing fits.
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options);
 
 /// Measures on bench_scan() or parallel_bench_scan(). Compiling is not counted. fdk: the device then records its

@@ -24,7 +24,22 @@ struct ScanBenchCommand {
 };
 
 std::size_t detector_rows(const ScanBenchPlan& plan) {
-  return plan.slices > 0 ? plan.rows : plan.size;
+  return plan.slices > 0 ? plan.rows : plan.detector[1] > 0 ? plan.detector[1] : plan.size;
+}
+
+// "512^2" or "512 x 300"
+std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
+  return pixels[0] == pixels[1] ? fmt::format("{}^2", pixels[0]) : fmt::format("{} x {}", pixels[0], pixels[1]);
+}
+
+// Bytes of the projections and of the result.
+double host_bytes(ScanBench bench, const ScanBenchPlan& plan) {
+  const auto views = static_cast<double>(plan.views), n = static_cast<double>(plan.size);
+  if (bench == ScanBench::slices)
+    return sizeof(float) * (views * static_cast<double>(plan.detector[0] * plan.detector[1]) +
+                            3 * static_cast<double>(plan.slice[0] * plan.slice[1]));
+  const double slices = plan.slices > 0 ? static_cast<double>(plan.slices) : n;
+  return sizeof(float) * (n * static_cast<double>(detector_rows(plan)) * views + n * n * slices);
 }
 
 nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
@@ -33,6 +48,10 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
       {"views", bench.plan.views},           {"slices", bench.plan.slices > 0 ? bench.plan.slices : bench.plan.size},
       {"rows", detector_rows(bench.plan)},   {"beam", bench.plan.slices > 0 ? "parallel" : "cone"},
       {"modes", nlohmann::json::array()},    {"left_out", bench.plan.left_out}};
+  if (kind == ScanBench::slices) {
+    result["detector"] = bench.plan.detector;
+    result["slice"] = bench.plan.slice;
+  }
   if (bench.coordinate_bound > 0)
     result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
   for (const auto& rate : bench.rates) {
@@ -66,10 +85,11 @@ std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPl
   if (plan.slices > 0)
     return fmt::format("{}, {}^2 x {} voxels, parallel beam, {} of {} x {} pixels", device_heading(device), plan.size,
                        plan.slices, views_text(plan.views), plan.size, plan.rows);
-  return fmt::format("{}, {}, {} of {}^2 pixels", device_heading(device),
-                     bench == ScanBench::slices ? fmt::format("three slices of {}^2 pixels", plan.size)
-                                                : fmt::format("{}^3 voxels", plan.size),
-                     views_text(plan.views), plan.size);
+  if (bench == ScanBench::slices)
+    return fmt::format("{}, three slices of {} pixels, {} of {} pixels", device_heading(device),
+                       pixels_text(plan.slice), views_text(plan.views), pixels_text(plan.detector));
+  return fmt::format("{}, {}^3 voxels, {} of {}^2 pixels", device_heading(device), plan.size, views_text(plan.views),
+                     plan.size);
 }
 
 using Row = BenchTable::value_type;
@@ -137,15 +157,9 @@ void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
     throw InputError(
         "bench fdk records the devices' commands itself, so there is no --trace; \"halocline fdk\" has it");
   const auto& devices = job.devices("all");
-  for (const auto& device : devices) {
-    const auto plan = plan_scan_bench(bench, device, command.options);
-    const auto n = static_cast<double>(plan.size), rows = static_cast<double>(detector_rows(plan));
-    const double result = n * n *
-                          (bench == ScanBench::slices ? 3
-                           : plan.slices > 0          ? static_cast<double>(plan.slices)
-                                                      : n);
-    job.host().require(sizeof(float) * (n * rows * static_cast<double>(plan.views) + result), smaller_size);
-  }
+  for (const auto& device : devices)
+    job.host().require(host_bytes(bench, plan_scan_bench(bench, device, command.options)),
+                       command.options.detector ? "A smaller --detector takes less." : smaller_size);
   if (job.dry_run()) {
     for (const auto& device : devices)
       job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
@@ -200,6 +214,17 @@ std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
         .whole_from(2, 8192)
         .needs("slices")
         .unit("N");
+  }
+  if (slices) {
+    settings
+        .add_list("detector", command->options.detector, "NU,NV", Numbers::sizes,
+                  "Columns and rows of a view. Default: N of --size, both")
+        .unit("NU,NV");
+    settings
+        .add_list(
+            "slice", command->options.slice, "NX,NY", Numbers::sizes,
+            "Pixels of each slice, in the middle of a volume as wide as its longer side. Default: N of --size, both")
+        .unit("NX,NY");
   }
   settings
       .add("modes", command->modes,

@@ -149,6 +149,35 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
   EXPECT_NE(ran.err.find("--slices"), std::string::npos) << ran.err;
 }
 
+TEST(BenchScansSlices, TakesAnyDetectorAndSlice) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const std::vector<std::string> words{"bench", "slices",  "--detector", "24,30",     "--views",
+                                       "16",    "--slice", "18,13",      "--seconds", "0.001"};
+  auto more = words;
+  more.push_back("--json");
+  for (const auto& each : json::parse(done(more).out)["benches"]) {
+    EXPECT_EQ(each["detector"], (json{24, 30}));
+    EXPECT_EQ(each["slice"], (json{18, 13}));
+    for (const auto& mode : each["modes"]) {
+      const double updates = 3 * 18 * 13 * 16;
+      EXPECT_NEAR(mode["updates_per_s"].get<double>() * mode["seconds"].get<double>(), updates, 1e-9 * updates);
+      EXPECT_LT(mode["relative_rmse"].get<double>(), tolerance(mode["mode"]));
+    }
+  }
+  EXPECT_NE(done(words).out.find("three slices of 18 x 13 pixels, 16 views of 24 x 30 pixels\n"), std::string::npos);
+  for (const auto& [option, value, part] :
+       {std::array{"--size", "20", "--size has no use"}, std::array{"--modes", "magic", "--modes"}}) {
+    auto refused = words;
+    refused.insert(refused.end(), {option, value});
+    const Ran ran = run(refused);
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  }
+  EXPECT_NE(run({"bench", "slices", "--detector", "1,20"}).err.find("--detector"), std::string::npos);
+  EXPECT_NE(run({"bench", "slices", "--slice", "20,9000"}).err.find("--slice"), std::string::npos);
+  EXPECT_NE(run({"bench", "fdk", "--slice", "20,20"}).err.find("--slice"), std::string::npos);
+}
+
 TEST(BenchScansPlan, FitsTheDevice) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   DeviceSelection selection;
