@@ -27,8 +27,8 @@ double window_value(Window window, double cutoff, double w);
 /// itself, keeps the mean right. Throws InputError for a cut-off outside (0, 1].
 std::vector<double> ramp_transfer(Window window, double cutoff, std::size_t length);
 
-/// The same of another filter in place of the ramp: `samples`, at least two, at frequencies evenly spaced from 0 to the
-/// highest one, with linear interpolation between them. length / 2 + 1 samples are taken as they are.
+/// Transfer function of another filter, times the window: `samples`, at least two, are its values at frequencies evenly
+/// spaced from 0 to the highest one, with linear interpolation between them. length / 2 + 1 are taken as they are.
 std::vector<double> sampled_transfer(std::span<const double> samples, Window window, double cutoff, std::size_t length);
 
 /// The circular kernel h[n] of a real, even transfer function.
