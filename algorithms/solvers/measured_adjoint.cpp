@@ -72,13 +72,17 @@ double measured_adjoint_error(const Projector& projector, const Geometry& geomet
   const double squared = std::inner_product(y.voxels.begin(), y.voxels.end(), y.voxels.begin(), 0.0);
   RandomDot back(volume);
   backproject_into(MemorySource(y), some, back, projector, devices);
-  return squared > 0 ? std::abs(squared - back.sum()) / squared : std::abs(back.sum());
+  return std::abs(squared - back.sum()) / squared;
 }
 
 void check_users_adjoint(const Projector& projector, const std::string& method, const Geometry& geometry,
                          const Grid& volume, const Grid& projections, const std::vector<Device>& devices) {
-  if (projector.users() == nullptr || projector.users()->is_ray_model()) return;
+  if (projector.users() == nullptr) return;
   const double error = measured_adjoint_error(projector, geometry, volume, projections, devices);
+  if (std::isnan(error))
+    throw InputError({.what = projector_name(projector),
+                      .found = "one that projects random voxels to nothing",
+                      .expected = "rays that visit voxels of this volume"});
   if (error <= largest_adjoint_error) return;
   const std::string found = fmt::format("{}: its kernel backproject is not the adjoint of project (error {:.2g})",
                                         projector_name(projector), error);

@@ -92,6 +92,11 @@ std::unique_ptr<Command> bench_patches_command() {
       "host's part of it.\nExample:\n  halocline bench patches --device gpu --detector 512,1 --views 1000 --patch "
       "250,250,1";
   sub->run = [command](Job& job) {
+    if (job.dry_run()) {
+      std::string text = "would measure:\n";
+      for (const PatchProblem& problem : command->problems()) text += "  " + problem.text() + "\n";
+      return job.print(text);
+    }
     run_benches(job, command->format, [&](const Device& device) { return bench(device, *command); });
   };
   return sub;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "algorithms/jobs/reconstruct_report.hpp"
+#include "algorithms/projectors/user_projector.hpp"
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/commands/reconstruct_inputs.hpp"
@@ -29,7 +30,7 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
                       const ReconstructionInputs& inputs) {
   auto about =
       options_of_bits(job, {"--input", "--geometry", "--output", "--time-limit", "--keep-partial", "--checkpoint-every",
-                            "--like", "--weights", "--init", "--reference", "--gap-map"});
+                            "--like", "--weights", "--init", "--reference", "--gap-map", "--projector-table"});
   about["size"] = work.grid.size;
   about["spacing"] = work.grid.spacing;
   about["origin"] = work.grid.origin;
@@ -38,6 +39,13 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   if (inputs.start != nullptr) about["the image of --init"] = checksum_text(voxel_checksum(*inputs.start));
   if (inputs.reference != nullptr)
     about["the voxels of --reference"] = checksum_text(voxel_checksum(*inputs.reference));
+  if (const UserProjector* users = command.parameters.projector->users()) {
+    about["the text of --projector"] = users->file();
+    for (const auto& [name, values] : users->tables()) {
+      const Grid numbers{.size = {values.size(), 1, 1}};
+      about["the table " + name] = checksum_text(voxel_checksum(MemorySource(numbers, values.data())));
+    }
+  }
   about["the file of --geometry"] = checksum_text(geometry_checksum(command.geometry));
   checkpoint.set_job(std::move(about));
   if (command.resume) go_on_from(job, checkpoint);
