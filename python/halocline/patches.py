@@ -54,7 +54,7 @@ class Patches:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
         if views is None:
             return self._core.set_views([])
-        numbers = list(views) if isinstance(views, (list, tuple, range, np.ndarray)) else [views]
+        numbers: List[Any] = list(views) if isinstance(views, (list, tuple, range, np.ndarray)) else [views]
         if not numbers or any(isinstance(each, (bool, np.bool_)) or not isinstance(each, (int, np.integer)) for each in numbers):
             raise ValueError(f"views= is {views!r}; expected at least one whole number, or None for all views")
         count = self.geometry.shape[0]

@@ -61,3 +61,25 @@ def test_arrays_of_pyopencl_stay(geometry, placed, projections):
 def test_wrong_calls(geometry, placed, projections, call, message):
     with pytest.raises((hc.InputError, ValueError, TypeError), match=message):
         call(geometry, placed, projections)
+
+
+@pytest.mark.parametrize("out", [np.zeros(5, np.float32), np.zeros((26, 30), np.float64), np.zeros((60, 26), np.float32)[::2]])
+def test_results_that_cannot_be_filled_are_refused(geometry, placed, projections, out):
+    patches = hc.Patches(geometry, placed, [placed[3]])
+    with pytest.raises(ValueError, match="out= has to be"):
+        patches.backproject(projections, out)
+
+
+def test_views_and_boxes_are_checked(geometry, placed, projections):
+    patches = hc.Patches(geometry, placed, [placed[3]])
+    for views in ([], [1.5], [True, False], [geometry.shape[0]]):
+        with pytest.raises(ValueError, match="views="):
+            patches.set_views(views)
+    with pytest.raises((hc.InputError, TypeError)):
+        patches.set_boxes([])
+    assert patches.backproject(projections)[0].shape == placed[3].shape
+    with pytest.raises(ValueError, match="voxels="):
+        patches.project([np.zeros((2, 2, 2), np.float32)])
+    other = hc.Geometry.circular(sid=200, sdd=300, angles=[0, 1], detector=(20, 52), pixel=(2.0, 1.8))
+    with pytest.raises(ValueError, match="another detector"):
+        patches.replace_views(0, other)
