@@ -4,15 +4,16 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <regex>
 #include <sstream>
 
+#include "algorithms/projectors/projector_text.hpp"
 #include "algorithms/projectors/ray_model.hpp"
 #include "algorithms/projectors/user_kernels.hpp"
 #include "algorithms/support/user_text.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
+#include "host/system/text_encoding.hpp"
 
 namespace halocline {
 namespace {
@@ -23,44 +24,30 @@ constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
 constexpr const char* about_texts = "a ray model, void trace(TRACE_PARAMETERS), or the kernels project and backproject";
 
-// The text with comments replaced by blanks.
-std::string without_comments(const std::string& text) {
-  static const std::regex comment(R"(//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)");
-  return std::regex_replace(text, comment, " ");
+// The value of a define, by the caller's macros or by the text, which may define it once.
+std::optional<std::string> define_of(const ProjectorText& text, const std::map<std::string, std::string>& macros,
+                                     const std::string& name, const std::string& projector) {
+  if (const auto macro = macros.find(name); macro != macros.end()) return macro->second;
+  const auto found = text.defines.find(name);
+  if (found == text.defines.end()) return std::nullopt;
+  if (found->second.size() > 1)
+    throw InputError({.what = fmt::format("{} of {}", name, projector),
+                      .found = fmt::format("defined {} times", found->second.size()),
+                      .expected = "one define",
+                      .remedy = "the toolkit reads it without regard to #if"});
+  return found->second.front();
 }
 
-// The value of `#define name value`, or of the macro of the caller.
-std::optional<std::string> define_of(const std::string& text, const std::string& name) {
-  std::smatch found;
-  const std::regex line("(?:^|\n)[ \t]*#[ \t]*define[ \t]+" + name + "[ \t]+([^\n]*)");
-  if (!std::regex_search(text, found, line)) return std::nullopt;
-  const std::string value = found[1].str();
-  return value.substr(0, value.find_last_not_of(" \t\r") + 1);
-}
-
-bool has_kernel(const std::string& text, const std::string& name) {
-  return std::regex_search(text, std::regex(R"((?:__)?kernel\s+void\s+)" + name + R"(\s*\()"));
-}
-
-bool has_trace(const std::string& text) {
-  return std::regex_search(text, std::regex(R"(\bvoid\s+trace\s*\(\s*TRACE_PARAMETERS\s*\))"));
-}
-
-// The text with `#line` around what it includes, so that compilers name the user's lines.
-std::string with_lines_named(const std::string& source) {
-  static const std::regex include("[ \t]*#[ \t]*include[ \t]*\"([^\"]*)\".*");
-  constexpr const char* own = "projector.cl";
-  std::string result = fmt::format("#line 1 \"{}\"\n", own);
-  std::istringstream in(source);
-  std::smatch found;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    const bool includes = std::regex_match(line, found, include);
-    if (includes) result += fmt::format("#line 1 \"{}\"\n", found[1].str());
-    result += line + "\n";
-    if (includes) result += fmt::format("#line {} \"{}\"\n", number + 1, own);
+// Numbers n, n, n from 1 to 9999.
+bool read_group(const std::string& text, std::array<std::size_t, 3>& group) {
+  std::istringstream in(text);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    char comma = ',';
+    int number = 0;
+    if ((axis > 0 && !(in >> comma)) || comma != ',' || !(in >> number) || number < 1 || number > 9999) return false;
+    group[axis] = static_cast<std::size_t>(number);
   }
-  return result;
+  return (in >> std::ws).eof();
 }
 
 // The parameters of kernels for the tables, and the arguments for functions of the text.
@@ -75,12 +62,13 @@ std::string table_macros(const std::map<std::string, std::vector<float>>& tables
 
 }  // namespace
 
-UserProjector::UserProjector(const std::string& name, const std::string& source, UserProjectorOptions options)
+UserProjector::UserProjector(const std::string& name, const std::string& given, UserProjectorOptions options)
     : name_(name),
       tables_(std::make_shared<const std::map<std::string, std::vector<float>>>(std::move(options.tables))) {
-  const std::string text = without_comments(source);
-  ray_model_ = has_trace(text);
-  const bool project = has_kernel(text, "project"), backproject = has_kernel(text, "backproject");
+  const std::string source = decoded_text(given, name_);
+  const ProjectorText text = read_projector_text(source);
+  ray_model_ = text.trace;
+  const bool project = text.project, backproject = text.backproject;
   if (ray_model_ ? project || backproject : !project || !backproject)
     throw InputError({.what = name_,
                       .found = ray_model_ && (project || backproject) ? "both a ray model and a pair of kernels"
@@ -95,7 +83,7 @@ UserProjector::UserProjector(const std::string& name, const std::string& source,
     if (values.empty())
       throw InputError({.what = "the tables", .found = table + " without numbers", .expected = "at least one"});
   }
-  read_defines(macros + text);
+  read_defines(text, options.macros);
   build_options_ = ray_model_ ? "-D RAY_MODEL" : "";
   file_ =
       keep_kernel_text(name_, fmt::format("#pragma OPENCL FP_CONTRACT OFF\n{}{}#include \"user_projector.clh\"\n{}{}",
@@ -108,7 +96,8 @@ UserProjector UserProjector::from_file(const std::filesystem::path& file, UserPr
   return {what, read_text_file(file.string(), what, most_bytes), std::move(options)};
 }
 
-void UserProjector::read_defines(const std::string& text) {
+void UserProjector::read_defines(const ProjectorText& text, const std::map<std::string, std::string>& macros) {
+  const auto value_of = [&](const char* define) { return define_of(text, macros, define, name_); };
   const auto number_of = [&](const char* define, const std::string& value, double least, double most,
                              const char* expected) {
     char* end = nullptr;
@@ -118,25 +107,27 @@ void UserProjector::read_defines(const std::string& text) {
       throw InputError({.what = fmt::format("{} of {}", define, name_), .found = value, .expected = expected});
     return number;
   };
-  const auto version = define_of(text, "PROJECTOR_VERSION");
+  const auto version = value_of("PROJECTOR_VERSION");
   const std::string wanted = fmt::format("#define PROJECTOR_VERSION {}", version_here);
   if (!version || *version != std::to_string(version_here))
     throw InputError({.what = name_,
                       .found = version ? "PROJECTOR_VERSION " + *version : "without PROJECTOR_VERSION",
                       .expected = '"' + wanted + '"',
                       .remedy = "it says by which version of cl/user_projector.clh it is written"});
-  if (const auto weight = define_of(text, "PROJECTOR_LARGEST_WEIGHT"))
+  if (const auto weight = value_of("PROJECTOR_LARGEST_WEIGHT"))
     largest_weight_ = number_of("PROJECTOR_LARGEST_WEIGHT", *weight, 1e-30, 1e30, "a positive number of mm");
-  if (const auto halo = define_of(text, "PROJECTOR_HALO"))
-    halo_ = static_cast<int>(number_of("PROJECTOR_HALO", *halo, 0, most_halo, "0 to 64 slices"));
-  if (const auto group = define_of(text, "PROJECTOR_GROUP")) {
-    static const std::regex three(R"(\s*(\d{1,4})\s*,\s*(\d{1,4})\s*,\s*(\d{1,4})\s*)");
-    std::smatch found;
-    if (!std::regex_match(*group, found, three) || found[1] == "0" || found[2] == "0" || found[3] == "0")
+  const auto halo = value_of("PROJECTOR_HALO");
+  if (halo && ray_model_)
+    throw InputError({.what = "PROJECTOR_HALO of " + name_,
+                      .found = "given for a ray model",
+                      .expected = "one of a pair of kernels",
+                      .remedy = "take it away: the toolkit knows which slices a ray model reads"});
+  if (halo) halo_ = static_cast<int>(number_of("PROJECTOR_HALO", *halo, 0, most_halo, "0 to 64 slices"));
+  if (const auto group = value_of("PROJECTOR_GROUP")) {
+    if (!read_group(*group, group_))
       throw InputError({.what = "PROJECTOR_GROUP of " + name_,
                         .found = *group,
                         .expected = "work-items along columns, rows and views, such as 16, 8, 1"});
-    for (std::size_t axis = 0; axis < 3; ++axis) group_[axis] = std::stoul(found[axis + 1].str());
   }
 }
 

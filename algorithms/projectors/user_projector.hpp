@@ -16,6 +16,8 @@
 
 namespace halocline {
 
+struct ProjectorText;
+
 struct UserProjectorOptions {
   /// Arrays of float32 that kernels read: `__global const float* name`, whole on each device.
   std::map<std::string, std::vector<float>> tables = {};
@@ -50,7 +52,7 @@ class UserProjector {
   std::array<std::size_t, 3> group() const { return group_; }  ///< 0: the device's choice
 
  private:
-  void read_defines(const std::string& text);
+  void read_defines(const ProjectorText& text, const std::map<std::string, std::string>& macros);
 
   std::string name_, file_, build_options_;
   std::shared_ptr<const std::map<std::string, std::vector<float>>> tables_;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <regex>
-
 #include "algorithms/support/kernel_numbers.hpp"
 #include "host/opencl/work_groups.hpp"
 #include "host/system/error.hpp"
@@ -11,8 +9,8 @@
 namespace halocline {
 
 void check_identifier(const std::string& what, const std::string& name) {
-  static const std::regex identifier("[A-Za-z_][A-Za-z0-9_]*");
-  if (!std::regex_match(name, identifier))
+  constexpr const char* letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  if (name.empty() || name.find_first_not_of(letters) != name.npos || (name[0] >= '0' && name[0] <= '9'))
     throw InputError({.what = what, .found = '"' + name + '"', .expected = "names as C has them"});
 }
 

@@ -263,13 +263,31 @@ TEST(UserProjector, RefusesTextsThatAreNoProjector) {
   refused(version + trace + "kernel void project(int a) {}", "both a ray model");
   refused(trace, "without PROJECTOR_VERSION; expected \"#define PROJECTOR_VERSION 1\"");
   refused("#define PROJECTOR_VERSION 2\n" + trace, "PROJECTOR_VERSION 2");
-  refused(version + trace + "#define PROJECTOR_HALO 1.5e3\n", "PROJECTOR_HALO of mine is 1.5e3; expected 0 to 64");
+  const std::string pair = "__kernel void project(int a) {}\nkernel void backproject(int a) {}\n";
+  refused(version + pair + "#define PROJECTOR_HALO 1.5e3\n", "PROJECTOR_HALO of mine is 1.5e3; expected 0 to 64");
+  refused(version + trace + "#define PROJECTOR_HALO 1\n", "PROJECTOR_HALO of mine is given for a ray model");
+  refused(version + version + trace, "PROJECTOR_VERSION of mine is defined 2 times");
+  refused(version + trace + "# define PROJECTOR_GROUP 1, 1, 1\n#define\tPROJECTOR_GROUP 1, 1, 2",
+          "PROJECTOR_GROUP of mine is defined 2 times");
   refused(version + trace + "#define PROJECTOR_LARGEST_WEIGHT big\n", "is big; expected a positive number");
   refused(version + trace + "#define PROJECTOR_GROUP 16, 8\n", "PROJECTOR_GROUP of mine is 16, 8");
   refused(version + trace, "\"a b\"; expected names", {.macros = {{"a b", "1"}}});
   refused(version + trace, "mu without numbers", {.tables = {{"mu", {}}}});
   expect_refused([] { projector_from_name("no_such_file.cl"); }, "the projector 'no_such_file.cl'");
   expect_refused([] { projector_from_name("best"); }, "or a file of OpenCL C that ends in .cl");
+}
+
+TEST(UserProjector, ReadsTextsOfAnyForm) {
+  const std::string version = "#define PROJECTOR_VERSION 1\n", trace = "void trace(TRACE_PARAMETERS) {}\n";
+  const auto is_ray_model = [](const std::string& text) { return UserProjector("mine", text).is_ray_model(); };
+  EXPECT_TRUE(is_ray_model("/*" + std::string(900'000, '*') + "*/" + version + trace));
+  EXPECT_TRUE(is_ray_model("//" + std::string(900'000, 'a') + "\n" + version + trace));
+  EXPECT_TRUE(is_ray_model(std::string(900'000, ' ') + "\n" + version + trace));
+  EXPECT_TRUE(is_ray_model("#define LONG " + std::string(900'000, '1') + "\n" + version + trace));
+  EXPECT_TRUE(is_ray_model("\xEF\xBB\xBF#define PROJECTOR_VERSION 1\r\n#include \"siddon.clh\"\r\n" + trace));
+  EXPECT_TRUE(is_ray_model("#define PROJECTOR_VERSION \\\n1 // 2\nvoid trace ( TRACE_PARAMETERS\n)\n{}"));
+  EXPECT_FALSE(is_ray_model(version + "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void project(int a) {}\n"
+                                      "kernel void __attribute__((noinline)) backproject(int a) {}"));
 }
 
 TEST(UserProjector, SaysWhatIsWrongInARun) {
