@@ -1,5 +1,7 @@
 #include "algorithms/projectors/user_arguments.hpp"
 
+#include <fmt/format.h>
+
 #include "algorithms/support/user_text.hpp"
 #include "host/system/error.hpp"
 
@@ -8,6 +10,19 @@ namespace {
 
 std::string array_name(const std::string& table) {
   return "table " + table;
+}
+
+// The name that a compiler's log says is undeclared; "" for none.
+std::string undeclared_in(const std::string& log) {
+  constexpr const char* letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  auto at = log.find("undeclared");
+  if (at == log.npos) return {};
+  const auto end = log.find('\n', at);
+  std::string rest = log.substr(at + std::string("undeclared").size(), end == log.npos ? end : end - at);
+  if (const auto word = rest.find("identifier"); word != rest.npos) rest.erase(0, word + 10);
+  const auto first = rest.find_first_of(letters);
+  if (first == rest.npos) return {};
+  return rest.substr(first, rest.find_first_not_of(letters, first) - first);
 }
 
 }  // namespace
@@ -40,8 +55,19 @@ void add_user_tables(std::vector<SlabArgument>& arguments, const UserProjector& 
 void launch_user_kernel(Slab& slab, const UserProjector& projector, const std::string& kernel,
                         const std::string& options, const std::array<std::size_t, 3>& global,
                         const std::vector<SlabArgument>& arguments) {
-  launch_in_groups(slab, {projector.file(), kernel, projector.build_options() + options}, global, projector.group(),
-                   arguments);
+  try {
+    launch_in_groups(slab, {projector.file(), kernel, projector.build_options() + options}, global, projector.group(),
+                     arguments);
+  } catch (const BuildError& error) {
+    const std::string name = undeclared_in(error.what());
+    if (name.empty()) throw;
+    throw BuildError(
+        error.what() +
+            (projector.tables().contains(name)
+                 ? fmt::format("\n{} is a table: functions take it by TRACE_PARAMETERS or TABLE_PARAMETERS", name)
+                 : fmt::format("\nif {} is a table, give it: `projector_table`", name)),
+        error.device());
+  }
 }
 
 }  // namespace halocline

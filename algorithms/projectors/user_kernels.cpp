@@ -1,9 +1,21 @@
 #include "algorithms/projectors/user_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/user_arguments.hpp"
+#include "host/opencl/kernel_arguments.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
+namespace {
+
+constexpr const char* project_signature =
+    "\"__kernel void project(__global const float* volume, __global float* projections, PROJECTOR_PARAMETERS)\"";
+constexpr const char* backproject_signature =
+    "\"__kernel void backproject(__global const float* projections, __global float* volume, PROJECTOR_PARAMETERS)\"";
+
+}  // namespace
 
 UserKernels::UserKernels(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
                          const Grid& projections)
@@ -38,7 +50,14 @@ void UserKernels::launch(Slab& slab, const std::string& kernel, const std::array
   arguments.insert(arguments.end(),
                    {slab.extent(slices), per_axis(volume_.spacing), batch_of(projections_, rows, views)});
   add_user_tables(arguments, projector_);
-  launch_user_kernel(slab, projector_, kernel, table_options(table_), global, arguments);
+  try {
+    launch_user_kernel(slab, projector_, kernel, table_options(table_), global, arguments);
+  } catch (const ClError& error) {
+    if (!is_wrong_argument(error)) throw;
+    throw InputError({.what = fmt::format("the kernel {} of {}", kernel, projector_.name()),
+                      .found = "one of other parameters",
+                      .expected = kernel == "project" ? project_signature : backproject_signature});
+  }
 }
 
 Requirements UserProjection::requirements() const {

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
 #include "algorithms/projectors/user_projector.hpp"
 #include "apps/commands/kernel_commands.hpp"
 #include "apps/job/job.hpp"
 #include "host/system/error.hpp"
-#include "host/system/input_file.hpp"
 
 namespace halocline {
 namespace {
@@ -54,18 +52,6 @@ ProjectorFindings tiny_stage(Job& job, const KernelCheck& check) {
   return {};
 }
 
-// The compiler's log and the lines of the user's text that it names, without the rest of the source.
-std::string build_text(const BuildError& error, const std::string& file) {
-  std::string text = error.what();
-  text.resize(std::min(text.size(), text.find("\n   1 ")));
-  std::istringstream in(read_text_file(file, "the projector", std::uint64_t{1} << 20));
-  std::string line, shown;
-  for (int number = 1; std::getline(in, line); ++number)
-    if (text.find(fmt::format("projector.cl:{}:", number)) != std::string::npos)
-      shown += fmt::format("\n{:4} {}", number, line);
-  return text.substr(0, text.find_last_not_of('\n') + 1) + shown;
-}
-
 }  // namespace
 
 const std::vector<KernelStage>& kernel_stages() {
@@ -102,8 +88,8 @@ void run_stage(Job& job, const KernelCheck& check, const KernelStage& stage) {
   ProjectorFindings findings;
   try {
     findings = stage.run(job, check);
-  } catch (const BuildError& error) {
-    job.results()["refused"] = build_text(error, check.file);
+  } catch (const BuildError& error) {  // of the user's text
+    job.results()["refused"] = error.what();
   } catch (const PlanError& error) {
     job.results()["refused"] = error.what();
   } catch (const InputError& error) {  // of the toolkit's, about what the kernels do

@@ -2,6 +2,7 @@
 
 #include "host/opencl/opencl.hpp"
 #include "host/opencl/program.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
@@ -35,6 +36,11 @@ DeclaredArguments declared_arguments(Device& device, const KernelSpec& spec) {
     result.list.clear();
   }
   return result;
+}
+
+bool is_wrong_argument(const ClError& error) {
+  return error.code() == CL_INVALID_ARG_INDEX || error.code() == CL_INVALID_ARG_VALUE ||
+         error.code() == CL_INVALID_ARG_SIZE || error.code() == CL_INVALID_KERNEL_ARGS;
 }
 
 }  // namespace halocline

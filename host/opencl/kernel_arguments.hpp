@@ -8,6 +8,8 @@
 
 namespace halocline {
 
+class ClError;
+
 struct DeclaredArgument {
   std::string name, type;    ///< as in "weight", "float" or "float*"
   bool global, is_constant;  ///< __global, const: of pointers
@@ -23,5 +25,8 @@ inline constexpr const char* with_argument_names = "-cl-kernel-arg-info";
 
 /// Compiles the kernel, or loads it. Throws BuildError with log, options and source, ClError.
 DeclaredArguments declared_arguments(Device& device, const KernelSpec& spec);
+
+/// True if a kernel takes other arguments than it got.
+bool is_wrong_argument(const ClError& error);
 
 }  // namespace halocline

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <regex>
-#include <sstream>
 #include <vector>
 
+#include "host/opencl/compiler_log.hpp"
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
@@ -17,45 +15,18 @@
 namespace halocline {
 namespace {
 
-// The log of NVIDIA's compiler, which counts the lines of the whole text, with the names and lines that `#line` states.
-std::string in_own_lines(const std::string& log, const std::string& source) {
-  std::vector<std::string> places{""};  // of line n, from 1 on
-  std::string name = "<kernel>";
-  int number = 0;
-  std::istringstream lines(source);
-  static const std::regex directive(R"re(#line (\d+)(?: "([^"]*)")?.*)re"), place(R"(<kernel>:(\d+):)");
-  for (std::string line; std::getline(lines, line);) {
-    places.push_back(fmt::format("{}:{}:", name, ++number));
-    std::smatch found;
-    if (!std::regex_match(line, found, directive)) continue;
-    number = std::stoi(found[1]) - 1;
-    if (found[2].matched) name = found[2];
-  }
-  std::string result;
-  auto rest = log.cbegin();
-  for (std::sregex_iterator each(log.begin(), log.end(), place), end; each != end; ++each) {
-    const std::size_t line = std::stoul((*each)[1]);
-    result.append(rest, each->prefix().second);
-    result += line < places.size() ? places[line] : each->str();
-    rest = each->suffix().first;
-  }
-  return result.append(rest, log.cend());
+bool is_library_file(const std::string& file) {
+  return file.ends_with(".cl");
 }
 
-// Line numbers of the compiler: a line `#line 7` makes the next one number 7.
-std::string numbered(const std::string& source) {
-  std::istringstream in(source);
-  std::string line, result;
-  for (int number = 1; std::getline(in, line); ++number) {
-    result += fmt::format("{:4} {}\n", number, line);
-    if (line.starts_with("#line ")) number = std::atoi(line.c_str() + 6) - 1;
-  }
-  return result;
+// The source for an error: the lines of a text with `#line` that the log names, else all.
+std::string shown_source(const std::string& file, const std::string& source, const std::string& log) {
+  return is_library_file(file) || source.find("\n#line ") == source.npos ? numbered(source) : lines_of_log(source, log);
 }
 
 // The library's files are in cl/, other texts are not.
 std::string shown_name(const std::string& file) {
-  return file.ends_with(".cl") ? "cl/" + file : file;
+  return is_library_file(file) ? "cl/" + file : file;
 }
 
 std::string options_for(const DeviceState& state, const KernelSpec& spec) {
@@ -80,9 +51,11 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     } catch (const cl::Error&) {
       log = "(no log)";
     }
+    log = in_own_lines(log, source);
+    log.resize(log.find_last_not_of(" \n\r") + 1);
     throw BuildError(
         fmt::format("{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", shown_name(spec.file),
-                    state.info.name, cl_error_name(error.err()), options, in_own_lines(log, source), numbered(source)),
+                    state.info.name, cl_error_name(error.err()), options, log, shown_source(spec.file, source, log)),
         state.info.name);
   }
   return program;

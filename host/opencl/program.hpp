@@ -5,7 +5,8 @@
 
 namespace halocline {
 
-/// Throws BuildError with log, options and numbered source; ClError if the file has no such kernel.
+/// Throws BuildError with log, options and numbered source (of texts with `#line` the lines that the log names);
+/// ClError if the file has no such kernel.
 CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec);
 
 }  // namespace halocline

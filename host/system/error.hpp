@@ -79,7 +79,7 @@ class ClError : public DeviceError {
   int code_;
 };
 
-/// A kernel did not compile: the log, the options and the numbered source.
+/// A kernel did not compile: the log, the options and the numbered source, or the lines of it that the log names.
 class BuildError : public DeviceError {
  public:
   using DeviceError::DeviceError;

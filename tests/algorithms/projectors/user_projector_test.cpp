@@ -300,6 +300,19 @@ TEST(UserProjector, SaysWhatIsWrongInARun) {
   expect_refused([&] { run("VISIT(1, 1, 1, 1e6f);"); }, "#define PROJECTOR_LARGEST_WEIGHT");
   expect_refused([&] { run("VISIT(1, 1, 1, NAN);"); }, "a weight that is not finite");
   expect_refused([&] { run("wrong(1);"); }, ":3:");  // the user's line
+  expect_refused([&] { run("wrong = 1;"); }, "if wrong is a table, give it: `projector_table`");
+  try {
+    run("wrong = 1;");
+  } catch (const BuildError& error) {
+    const std::string text = error.what();
+    EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20) << text;
+  }
+  const UserProjector other("mine",
+                            "#define PROJECTOR_VERSION 1\n"
+                            "__kernel void project(__global const float* volume, PROJECTOR_PARAMETERS) {}\n"
+                            "__kernel void backproject(int a) {}\n");
+  expect_refused([&] { project(volume, scene.geometry, scene.projections, {other}, device()); },
+                 "the kernel project of mine is one of other parameters; expected \"__kernel void project(");
   const Voxels outside = run("VISIT(-1, 0, 0, 1); VISIT(0, extent.ny, 0, 1); VISIT(0, 0, extent.nz, 1);");
   EXPECT_TRUE(std::all_of(outside.begin(), outside.end(), [](float each) { return each == 0; }));
   volume.voxels[3] = std::numeric_limits<float>::quiet_NaN();
