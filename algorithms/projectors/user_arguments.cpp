@@ -15,7 +15,7 @@ std::string array_name(const std::string& table) {
 // The name that a compiler's log says is undeclared; "" for none.
 std::string undeclared_in(const std::string& log) {
   constexpr const char* letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-  auto at = log.find("undeclared");
+  const auto at = log.find("undeclared", log.find('\n'));  // after the line that names the text
   if (at == log.npos) return {};
   const auto end = log.find('\n', at);
   std::string rest = log.substr(at + std::string("undeclared").size(), end == log.npos ? end : end - at);

@@ -5,6 +5,7 @@
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/user_arguments.hpp"
 #include "host/opencl/kernel_arguments.hpp"
+#include "host/opencl/work_groups.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -53,6 +54,11 @@ void UserKernels::launch(Slab& slab, const std::string& kernel, const std::array
   try {
     launch_user_kernel(slab, projector_, kernel, table_options(table_), global, arguments);
   } catch (const ClError& error) {
+    if (exceeds_group_limits(error))
+      throw InputError({.what = fmt::format("the work-group of the kernel {} of {}", kernel, projector_.name()),
+                        .found = "one that the kernel does not take",
+                        .expected = "\"#define PROJECTOR_GROUP columns, rows, views\" as in its reqd_work_group_size",
+                        .remedy = error.what()});
     if (!is_wrong_argument(error)) throw;
     throw InputError({.what = fmt::format("the kernel {} of {}", kernel, projector_.name()),
                       .found = "one of other parameters",

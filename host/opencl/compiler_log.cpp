@@ -86,7 +86,7 @@ std::string lines_of_log(const std::string& source, const std::string& log) {
   for_lines(source, [&](const std::string& name, int number, const std::string& line, bool after) {
     if (!after || lines == most_lines || !places.contains(fmt::format("{}:{}", name, number))) return;
     ++lines;
-    result += fmt::format("{:4} {}\n", number, line.substr(0, most_bytes));
+    result += fmt::format("{}{:4} {}", result.empty() ? "" : "\n", number, line.substr(0, most_bytes));
   });
   return result;
 }

@@ -370,14 +370,14 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                            : work_group_shape(state_->info, spec.kernel, global,
                                               tuned == state_->tuning.groups.end() ? nullptr : &tuned->second, limits);
   if (!limits.take(local))
-    throw ClError(fmt::format("{} of cl/{} needs work-groups of {} work-items, but {} takes {} in one at most, and {} "
+    throw ClError(fmt::format("{} of {} needs work-groups of {} work-items, but {} takes {} in one at most, and {} "
                               "along the axes; choose another `device`",
-                              spec.kernel, spec.file, fmt::join(local, " x "), state_->info.name, limits.items,
-                              fmt::join(limits.axes, " x ")),
+                              spec.kernel, shown_name(spec.file), fmt::join(local, " x "), state_->info.name,
+                              limits.items, fmt::join(limits.axes, " x ")),
                   CL_INVALID_WORK_GROUP_SIZE, state_->info.name);
   for (int axis = 0; axis < 3; ++axis) global[axis] = (global[axis] + local[axis] - 1) / local[axis] * local[axis];
   const auto detail = [&] {
-    return fmt::format("{} of cl/{}, global {}, group {}", spec.kernel, spec.file, fmt::join(global, " x "),
+    return fmt::format("{} of {}, global {}, group {}", spec.kernel, shown_name(spec.file), fmt::join(global, " x "),
                        fmt::join(local, " x "));
   };
   cl_uint index = 0;

@@ -24,11 +24,6 @@ std::string shown_source(const std::string& file, const std::string& source, con
   return is_library_file(file) || source.find("\n#line ") == source.npos ? numbered(source) : lines_of_log(source, log);
 }
 
-// The library's files are in cl/, other texts are not.
-std::string shown_name(const std::string& file) {
-  return is_library_file(file) ? "cl/" + file : file;
-}
-
 std::string options_for(const DeviceState& state, const KernelSpec& spec) {
   const std::string more = program_options(state.info, spec.file, spec.options);
   return fmt::format("-cl-std=CL1.2 {} {}{}{}", state.quirks.build_options, spec.options, more.empty() ? "" : " ",
@@ -125,6 +120,10 @@ GroupLimits limits_of(const DeviceState& state, const cl::Kernel& kernel) {
 }
 
 }  // namespace
+
+std::string shown_name(const std::string& file) {
+  return is_library_file(file) ? "cl/" + file : file;
+}
 
 CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
   const std::string name = fmt::format("{}\n{}\n{}", spec.file, spec.kernel, spec.options);

@@ -313,6 +313,14 @@ TEST(UserProjector, SaysWhatIsWrongInARun) {
                             "__kernel void backproject(int a) {}\n");
   expect_refused([&] { project(volume, scene.geometry, scene.projections, {other}, device()); },
                  "the kernel project of mine is one of other parameters; expected \"__kernel void project(");
+  std::string grouped = text_of(example("nearest"));
+  const std::string declared = "__kernel void project(";
+  grouped.replace(grouped.rfind(declared), declared.size(),
+                  "__kernel __attribute__((reqd_work_group_size(2, 2, 2))) void project(");
+  const auto run_text = [&](const std::string& text) {
+    return project(volume, scene.geometry, scene.projections, {UserProjector("mine", text)}, device()).output.voxels;
+  };
+  expect_refused([&] { run_text(grouped); }, "#define PROJECTOR_GROUP");
   const Voxels outside = run("VISIT(-1, 0, 0, 1); VISIT(0, extent.ny, 0, 1); VISIT(0, 0, extent.nz, 1);");
   EXPECT_TRUE(std::all_of(outside.begin(), outside.end(), [](float each) { return each == 0; }));
   volume.voxels[3] = std::numeric_limits<float>::quiet_NaN();
