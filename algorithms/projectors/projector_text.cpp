@@ -51,7 +51,7 @@ std::string without_comments(const std::string& source) {
   return result;
 }
 
-// What follows `# directive` in a line; nothing for other lines.
+// The rest of a line after `# directive`; nothing for other lines.
 std::string_view after_directive(std::string_view line, std::string_view directive) {
   line = trimmed(line);
   if (!line.starts_with('#')) return {};

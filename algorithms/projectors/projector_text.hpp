@@ -1,5 +1,4 @@
-// What the text of a user's projector holds, as far as the toolkit reads OpenCL C: conditional directives are not
-// evaluated.
+// The parts of a user's projector that the toolkit reads in its OpenCL C. Conditional directives are not evaluated.
 #pragma once
 
 #include <map>
