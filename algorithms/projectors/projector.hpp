@@ -47,6 +47,8 @@ std::vector<std::string> projector_names();
 /// that names `projector` and lists them, and as UserProjector::from_file().
 Projector projector_from_name(const std::string& name);
 std::string projector_name(const Projector& projector);
+/// "the projector joseph", "the projector 'own.cl'".
+std::string projector_text(const Projector& projector);
 
 struct ProjectionParameters {
   Projector projector = Projector::joseph;

@@ -66,6 +66,10 @@ std::string projector_name(const Projector& projector) {
   return projector.users() != nullptr ? projector.users()->name() : kind_of(projector).name;
 }
 
+std::string projector_text(const Projector& projector) {
+  return projector.users() != nullptr ? projector.users()->name() : "the projector " + projector_name(projector);
+}
+
 void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {
   arguments.emplace_back(per_axis(volume.spacing));
 }

@@ -35,9 +35,9 @@ void check_weights(Slab& slab, const UserProjector& projector, const Grid& volum
   slab.read(status, &bad, sizeof bad);
   if (bad == 0) return;
   slab.fill(status, 0);
-  throw InputError({.what = projector.name(),
-                    .found = "a weight that is not finite, or larger than that",
-                    .expected = fmt::format("weights up to {:.6g} mm", projector.largest_weight(volume)),
+  throw InputError({.what = "a weight of " + projector.name(),
+                    .found = "not finite, or too large",
+                    .expected = fmt::format("at most {:.6g} mm", projector.largest_weight(volume)),
                     .remedy = "write #define PROJECTOR_LARGEST_WEIGHT with the largest one, in mm"});
 }
 

@@ -52,12 +52,13 @@ bool read_group(const std::string& text, std::array<std::size_t, 3>& group) {
 
 // The parameters of kernels for the tables, and the arguments for functions of the text.
 std::string table_macros(const std::map<std::string, std::vector<float>>& tables) {
-  std::string parameters, arguments;
+  std::string parameters, arguments, counts;
   for (const auto& [name, values] : tables) {
     parameters += ", __global const float* restrict " + name;
     arguments += ", " + name;
+    counts += fmt::format("#define {}_count {}\n", name, values.size());
   }
-  return fmt::format("#define TABLE_PARAMETERS{}\n#define TABLE_ARGUMENTS{}\n", parameters, arguments);
+  return fmt::format("#define TABLE_PARAMETERS{}\n#define TABLE_ARGUMENTS{}\n{}", parameters, arguments, counts);
 }
 
 }  // namespace

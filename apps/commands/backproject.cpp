@@ -87,7 +87,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.results()["grid"] = grid_json(grid);
   job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),
                       voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
-                             : fmt::format("the adjoint of the projector {}", projector_name(rays.projector)),
+                             : fmt::format("the adjoint of {}", projector_text(rays.projector)),
                       views_text(stack.size[2]), job.how(*result)));
 }
 

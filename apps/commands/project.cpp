@@ -92,8 +92,8 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   if (!result) return;
   job.page().show({"projections", "", true, stack}, command.output);
   job.results()["grid"] = grid_json(stack);
-  job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
-                      command.input, projector_name(choices.projector),
+  job.say(fmt::format("{}: {}, line integrals of {} by {}{}{}", command.output, stack_summary(stack), command.input,
+                      projector_text(choices.projector),
                       parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(*result)));
 }
 

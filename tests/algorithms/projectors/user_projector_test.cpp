@@ -156,6 +156,17 @@ TEST(UserProjector, AttenuatesOnTheWayToTheDetector) {
     }
 }
 
+TEST(UserProjector, TextsKnowHowLongTablesAre) {
+  const auto scene = whole_scenes().front();
+  const std::string text =
+      "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {\n"
+      "  if (t_count == 3) VISIT(0, 0, 0, t[t_count - 1]);\n}\n";
+  Volume ones(scene.grid);
+  std::fill(ones.voxels.begin(), ones.voxels.end(), 1.0f);
+  const UserProjector model("mine", text, {.tables = {{"t", {1, 2, 0.5f}}}});
+  EXPECT_EQ(project(ones, scene.geometry, scene.projections, {model}, device()).output.voxels.front(), 0.5f);
+}
+
 TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {
   const auto scene = whole_scenes().front();
   const Volume stack = reference::random_volume(scene.projections, 3);
@@ -298,7 +309,7 @@ TEST(UserProjector, SaysWhatIsWrongInARun) {
     return project(volume, scene.geometry, scene.projections, {model}, device()).output.voxels;
   };
   expect_refused([&] { run("VISIT(1, 1, 1, 1e6f);"); }, "#define PROJECTOR_LARGEST_WEIGHT");
-  expect_refused([&] { run("VISIT(1, 1, 1, NAN);"); }, "a weight that is not finite");
+  expect_refused([&] { run("VISIT(1, 1, 1, NAN);"); }, "a weight of mine is not finite");
   expect_refused([&] { run("wrong(1);"); }, ":3:");  // the user's line
   expect_refused([&] { run("wrong = 1;"); }, "if wrong is a table, give it: `projector_table`");
   try {
