@@ -14,6 +14,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::expressions::kernel_test {
 namespace {
