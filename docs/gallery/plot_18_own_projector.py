@@ -3,7 +3,7 @@ A projector of your own
 =======================
 
 Emission tomography (SPECT) sees what the object itself sends out, weakened on its way to the detector by the tissue
-behind it. A ray model in OpenCL C says so in forty lines (``docs/projectors/attenuated.cl``); the toolkit makes its
+behind it. A ray model in OpenCL C says so in fifty lines (``docs/projectors/attenuated.cl``); the toolkit makes its
 exact adjoint, and every solver takes it.
 """
 
@@ -17,7 +17,7 @@ from halocline import arrays
 
 # %%
 # Activity in two spots, in an elliptic body that attenuates as water does for 140 keV, 0.015 per mm.
-geometry = hc.Geometry.circular(sid=400, sdd=0, angles=np.arange(0, 360, 6), detector=(64, 8), pixel=4)
+geometry = hc.Geometry.circular(sid=400, sdd=0, angles=np.arange(0, 360, 6), detector=(8, 64), pixel=4)
 grid = hc.Grid((8, 64, 64), 4)
 y, x = np.mgrid[-126:127:4, -126:127:4]
 body = ((x / 110) ** 2 + (y / 85) ** 2 < 1).astype(np.float32)
