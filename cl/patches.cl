@@ -235,7 +235,8 @@ __kernel void patches_project(__global const float* restrict boxes, __global con
   const int each = (count + ADJOINT_PARTS - 1) / ADJOINT_PARTS, end = min(count, (part + 1) * each);
   for (int n = part * each; n < end; ++n) {
     const int view = VIEW_AT(n);
-    const Seen seen = seen_by(matrices[3 * (size_t)view], matrices[3 * (size_t)view + 1], matrices[3 * (size_t)view + 2], point);
+    const Seen seen =
+        seen_by(matrices[3 * (size_t)view], matrices[3 * (size_t)view + 1], matrices[3 * (size_t)view + 2], point);
     if (seen.weight == 0.0f) continue;
     volatile __global uint* at = sums + 2 * (size_t)view * rows * columns;
     const float weighted = value * seen.weight;

@@ -1,6 +1,6 @@
 // Emission tomography (SPECT): Joseph's method where each sample is attenuated on its way to the detector by the object
-// behind it (Natterer 2001, II.2). Table `mu`: the object's attenuation on the same grid, 1/mm. The projector is linear in
-// the activity, so the toolkit finds its exact adjoint like that of any other ray model.
+// behind it (Natterer 2001, II.2). Table `mu`: the object's attenuation on the same grid, 1/mm. The projector is linear
+// in the activity, so the toolkit finds its exact adjoint like that of any other ray model.
 #define PROJECTOR_VERSION 1
 
 // The attenuation at (b, c) of plane m across the axis that the ray follows.
@@ -19,8 +19,7 @@ float mu_at(const Extent extent, __global const float* mu, int axis, int m, floa
 
 void trace(TRACE_PARAMETERS) {
   const int axis = main_axis(ray);
-  const Line line =
-      line_of(ray, axis, 0.5f * (extent.nx - 1), 0.5f * (extent.ny - 1), 0.5f * (extent.nz - 1));
+  const Line line = line_of(ray, axis, 0.5f * (extent.nx - 1), 0.5f * (extent.ny - 1), 0.5f * (extent.nz - 1));
   const float path = path_mm(ray, axis, voxel);
   const int planes = axis == 0 ? extent.nx : axis == 1 ? extent.ny : extent.nz;
   const float along = axis == 0 ? ray.dx : axis == 1 ? ray.dy : ray.dz;  // d points to the detector

@@ -1,6 +1,6 @@
-// A pair of kernels: the nearest voxel on each plane across the axis that a ray follows, and its adjoint as a gather, which
-// looks at the pixels whose rays may pass a voxel (gather.clh). Both compute the ray's place on a plane by the same function,
-// so they agree on which voxel is nearest.
+// A pair of kernels: the nearest voxel on each plane across the axis that a ray follows, and its adjoint as a gather,
+// which looks at the pixels whose rays may pass a voxel (gather.clh). Both compute the ray's place on a plane by the
+// same function, so they agree on which voxel is nearest.
 #define PROJECTOR_VERSION 1
 #include "gather.clh"
 
