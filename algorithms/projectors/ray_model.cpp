@@ -15,39 +15,6 @@ namespace {
 constexpr const char* fixed = "fixed";
 constexpr const char* status = "status";
 
-Requirements common_requirements(const UserProjector& projector, const RayTable& table) {
-  Requirements requirements;
-  add_table_arrays(requirements, table);
-  add_user_tables(requirements, projector);
-  requirements.arrays.push_back({.name = status, .kind = ArrayKind::fixed, .elements = 1});
-  return requirements;
-}
-
-void start_common(Slab& slab, const UserProjector& projector, const RayTable& table) {
-  set_table(slab, table);
-  set_user_tables(slab, projector);
-  slab.fill(status, 0);
-}
-
-// Throws InputError if a ray of the kernels before had a larger weight than fixed point has room for.
-void check_weights(Slab& slab, const UserProjector& projector, const Grid& volume) {
-  std::int32_t bad = 0;
-  slab.read(status, &bad, sizeof bad);
-  if (bad == 0) return;
-  slab.fill(status, 0);
-  throw InputError({.what = "a weight of " + projector.name(),
-                    .found = "not finite, or too large",
-                    .expected = fmt::format("at most {:.6g} mm", projector.largest_weight(volume)),
-                    .remedy = "write #define PROJECTOR_LARGEST_WEIGHT with the largest one, in mm"});
-}
-
-FixedPoint fixed_point_of(const UserProjector& projector, const Grid& volume, const Scalars& scalars,
-                          const char* what) {
-  const auto norm = scalars.find(input_norm);
-  return {projector.largest_weight(volume), norm == scalars.end() ? 1 : norm->second,
-          fmt::format("{} that {} gets", what, projector.name())};
-}
-
 }  // namespace
 
 FixedPoint::FixedPoint(double largest_weight, double norm, const std::string& what) {
@@ -62,19 +29,66 @@ FixedPoint::FixedPoint(double largest_weight, double norm, const std::string& wh
   down = {std::ldexp(1.0f, -one), std::ldexp(1.0f, -two)};
 }
 
-RayModelProjection::RayModelProjection(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
-                                       const Grid& projections)
+RayModel::RayModel(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
+                   const Grid& projections)
     : projector_(projector),
       volume_(volume),
       projections_(projections),
       table_(whole_rays(projector, geometry, volume, projections)) {}
 
-Requirements RayModelProjection::requirements() const {
-  Requirements requirements = common_requirements(projector_, table_);
-  requirements.algorithm = "project";
+Requirements RayModel::requirements(const std::string& algorithm, ProgramForm form) const {
+  Requirements requirements;
+  requirements.algorithm = algorithm;
   requirements.size = volume_.size;
-  requirements.form = ProgramForm::ray_sums;
+  requirements.form = form;
   requirements.stack = projections_.size;
+  add_table_arrays(requirements, table_);
+  add_user_tables(requirements, projector_);
+  requirements.arrays.push_back({.name = status, .kind = ArrayKind::fixed, .elements = 1});
+  return requirements;
+}
+
+void RayModel::start(Slab& slab) const {
+  set_table(slab, table_);
+  set_user_tables(slab, projector_);
+  slab.fill(status, 0);
+}
+
+FixedPoint RayModel::fixed_point(const Scalars& scalars, const std::string& what) const {
+  const auto norm = scalars.find(input_norm);
+  return {projector_.largest_weight(volume_), norm == scalars.end() ? 1 : norm->second,
+          fmt::format("{} that {} gets", what, projector_.name())};
+}
+
+void RayModel::launch(Slab& slab, const std::string& kernel, const std::string& options, Range rows, Range views,
+                      const std::string& read, const std::vector<SlabArgument>& between,
+                      const std::vector<SlabArgument>& after) const {
+  std::vector<SlabArgument> arguments{in(read), in("rays")};
+  add_table(arguments, table_, projections_.size[0], false);
+  arguments.insert(arguments.end(), between.begin(), between.end());
+  arguments.insert(arguments.end(), {inout(status), slab.extent(slab.interior()), per_axis(volume_.spacing),
+                                     batch_of(projections_, rows, views)});
+  arguments.insert(arguments.end(), after.begin(), after.end());
+  add_user_tables(arguments, projector_);
+  launch_user_kernel(slab, projector_, kernel, options + table_options(table_),
+                     {projections_.size[0], rows.size(), views.size()}, arguments);
+  check_weights(slab);
+}
+
+// The kernel notes rays whose weights have no room in fixed point.
+void RayModel::check_weights(Slab& slab) const {
+  std::int32_t bad = 0;
+  slab.read(status, &bad, sizeof bad);
+  if (bad == 0) return;
+  slab.fill(status, 0);
+  throw InputError({.what = "a weight of " + projector_.name(),
+                    .found = "not finite, or too large",
+                    .expected = fmt::format("at most {:.6g} mm", projector_.largest_weight(volume_)),
+                    .remedy = "write #define PROJECTOR_LARGEST_WEIGHT with the largest one, in mm"});
+}
+
+Requirements RayModelProjection::requirements() const {
+  Requirements requirements = model_.requirements("project", ProgramForm::ray_sums);
   const auto add = [&](ArrayNeed need) { requirements.arrays.push_back(std::move(need)); };
   add({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input});
   add({.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output});
@@ -84,37 +98,15 @@ Requirements RayModelProjection::requirements() const {
   return requirements;
 }
 
-void RayModelProjection::start(Slab& slab) const {
-  start_common(slab, projector_, table_);
-}
-
 void RayModelProjection::project(Slab& slab, Range views, const Scalars& scalars) const {
-  const FixedPoint point = fixed_point_of(projector_, volume_, scalars, "the volume");
-  std::vector<SlabArgument> arguments{in("volume"), in("rays")};
-  add_table(arguments, table_, projections_.size[0], false);
-  const Range rows{0, static_cast<std::int64_t>(projections_.size[1])};
-  arguments.insert(arguments.end(),
-                   {inout(fixed), inout("projections"), inout(status), slab.extent(slab.interior()),
-                    per_axis(volume_.spacing), batch_of(projections_, rows, views), point.scale, point.down});
-  add_user_tables(arguments, projector_);
-  launch_user_kernel(slab, projector_, "ray_model_project", table_options(table_),
-                     {projections_.size[0], projections_.size[1], views.size()}, arguments);
-  check_weights(slab, projector_, volume_);
+  const FixedPoint point = model_.fixed_point(scalars, "the volume");
+  const Range rows{0, static_cast<std::int64_t>(model_.projections().size[1])};
+  model_.launch(slab, "ray_model_project", "", rows, views, "volume", {inout(fixed), inout("projections")},
+                {point.scale, point.down});
 }
-
-RayModelBackprojection::RayModelBackprojection(const UserProjector& projector, const Geometry& geometry,
-                                               const Grid& volume, const Grid& projections)
-    : projector_(projector),
-      volume_(volume),
-      projections_(projections),
-      table_(whole_rays(projector, geometry, volume, projections)) {}
 
 Requirements RayModelBackprojection::requirements() const {
-  Requirements requirements = common_requirements(projector_, table_);
-  requirements.algorithm = "backproject";
-  requirements.size = volume_.size;
-  requirements.form = ProgramForm::voxel_sums;
-  requirements.stack = projections_.size;
+  Requirements requirements = model_.requirements("backproject", ProgramForm::voxel_sums);
   const auto add = [&](ArrayNeed need) { requirements.arrays.push_back(std::move(need)); };
   add({.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
   add({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
@@ -124,26 +116,15 @@ Requirements RayModelBackprojection::requirements() const {
   return requirements;
 }
 
-void RayModelBackprojection::start(Slab& slab) const {
-  start_common(slab, projector_, table_);
-}
-
 void RayModelBackprojection::filter(Slab& slab, Range views, const Scalars& scalars) const {
-  const FixedPoint point = fixed_point_of(projector_, volume_, scalars, "the projections");
-  std::vector<SlabArgument> arguments{in("raw"), in("rays")};
-  add_table(arguments, table_, projections_.size[0], false);
-  const Range rows = slab.rows();
-  arguments.insert(arguments.end(), {inout(fixed), inout(status), slab.extent(slab.interior()),
-                                     per_axis(volume_.spacing), batch_of(projections_, rows, views), point.scale});
-  add_user_tables(arguments, projector_);
-  launch_user_kernel(slab, projector_, "ray_model_backproject", " -D ADJOINT" + table_options(table_),
-                     {projections_.size[0], rows.size(), views.size()}, arguments);
-  check_weights(slab, projector_, volume_);
+  const FixedPoint point = model_.fixed_point(scalars, "the projections");
+  model_.launch(slab, "ray_model_backproject", " -D ADJOINT", slab.rows(), views, "raw", {inout(fixed)}, {point.scale});
 }
 
 void RayModelBackprojection::accumulate(Slab& slab, Range, Range slices, const Scalars& scalars) const {
-  const FixedPoint point = fixed_point_of(projector_, volume_, scalars, "the projections");
-  slab.launch({projector_.file(), "ray_model_voxels", projector_.build_options() + " -D ADJOINT"}, slices,
+  const FixedPoint point = model_.fixed_point(scalars, "the projections");
+  const UserProjector& projector = model_.projector();
+  slab.launch({projector.file(), "ray_model_voxels", projector.build_options() + " -D ADJOINT"}, slices,
               {in(fixed), out("volume"), slab.extent(slices), point.down});
 }
 

@@ -15,39 +15,62 @@ struct FixedPoint {
   FixedPoint(double largest_weight, double norm, const std::string& what);
 };
 
-class RayModelProjection : public ProjectionMethod {
+/// A ray model between two grids: what its two directions share.
+class RayModel {
  public:
-  RayModelProjection(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
-                     const Grid& projections);
-  Requirements requirements() const override;
-  bool takes_norm() const override { return true; }
-  std::vector<std::string> sums() const override { return {"fixed"}; }
-  void start(Slab& slab) const override;
-  void project(Slab& slab, Range views, const Scalars& scalars) const override;
+  RayModel(const UserProjector& projector, const Geometry& geometry, const Grid& volume, const Grid& projections);
+  /// Sizes, tables and the status; no volumes and projections.
+  Requirements requirements(const std::string& algorithm, ProgramForm form) const;
+  void start(Slab& slab) const;
+  /// what: the input, for messages. Throws InputError as FixedPoint().
+  FixedPoint fixed_point(const Scalars& scalars, const std::string& what) const;
+  /// Launches a kernel over the pixels of `rows` and `views`: `read`, the tables of rays, `between`, the slab's extent,
+  /// the spacing, the batch, `after`, the user's tables. Throws InputError if a weight was too large.
+  void launch(Slab& slab, const std::string& kernel, const std::string& options, Range rows, Range views,
+              const std::string& read, const std::vector<SlabArgument>& between,
+              const std::vector<SlabArgument>& after) const;
+  const UserProjector& projector() const { return projector_; }
+  const Grid& projections() const { return projections_; }
 
  private:
+  void check_weights(Slab& slab) const;
+
   UserProjector projector_;
   Grid volume_, projections_;
   RayTable table_;
 };
 
-class RayModelBackprojection : public BackprojectionMethod {
+class RayModelProjection : public ProjectionMethod {
  public:
-  RayModelBackprojection(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
-                         const Grid& projections);
+  RayModelProjection(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
+                     const Grid& projections)
+      : model_(projector, geometry, volume, projections) {}
   Requirements requirements() const override;
   bool takes_norm() const override { return true; }
   std::vector<std::string> sums() const override { return {"fixed"}; }
-  void start(Slab& slab) const override;
+  void start(Slab& slab) const override { model_.start(slab); }
+  void project(Slab& slab, Range views, const Scalars& scalars) const override;
+
+ private:
+  RayModel model_;
+};
+
+class RayModelBackprojection : public BackprojectionMethod {
+ public:
+  RayModelBackprojection(const UserProjector& projector, const Geometry& geometry, const Grid& volume,
+                         const Grid& projections)
+      : model_(projector, geometry, volume, projections) {}
+  Requirements requirements() const override;
+  bool takes_norm() const override { return true; }
+  std::vector<std::string> sums() const override { return {"fixed"}; }
+  void start(Slab& slab) const override { model_.start(slab); }
   /// Adds the views to the fixed-point sums of all voxels of the slab.
   void filter(Slab& slab, Range views, const Scalars& scalars) const override;
   /// Makes float32 of the sums.
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
-  UserProjector projector_;
-  Grid volume_, projections_;
-  RayTable table_;
+  RayModel model_;
 };
 
 }  // namespace halocline

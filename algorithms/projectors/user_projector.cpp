@@ -18,7 +18,7 @@
 namespace halocline {
 namespace {
 
-constexpr int version_here = 1;  // PROJECTOR_VERSION_HERE of cl/user_projector.clh
+constexpr int version_here = 1;  // of cl/user_projector.clh
 constexpr int most_halo = 64;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 

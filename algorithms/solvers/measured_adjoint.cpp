@@ -8,6 +8,7 @@
 
 #include "algorithms/projectors/user_projector.hpp"
 #include "algorithms/solvers/methods.hpp"
+#include "algorithms/support/philox.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
 
@@ -16,12 +17,11 @@ namespace {
 
 constexpr std::size_t most_views = 16;
 
-// A number in [-0.5, 0.5) for each place (Steele, Lea & Flood 2014).
+// A number between -0.5 and 0.5 for each place.
 float random_at(std::uint64_t place) {
-  std::uint64_t z = (place + 1) * 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return static_cast<float>((z ^ (z >> 31)) >> 40) * 0x1p-24f - 0.5f;
+  constexpr std::uint64_t seed = 1;
+  constexpr std::uint32_t purpose = 0;
+  return static_cast<float>(PhiloxStream(seed, place, purpose).uniform() - 0.5);
 }
 
 class RandomSource : public VolumeSource {

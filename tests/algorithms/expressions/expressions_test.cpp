@@ -14,6 +14,7 @@
 #include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::expressions::expressions_test {
 namespace {
@@ -35,16 +36,6 @@ PlanOptions split(int slabs, int batch = 0) {
   options.minimum_slabs = slabs;
   options.batch = batch;
   return options;
-}
-
-template <class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Expressions, AreWhatPlainCodeComputes) {
@@ -359,16 +350,16 @@ TEST(Expressions, RefuseToMixSpaces) {
   const Context on(device()), other(device());
   const Space space = on.volume(grid);
   Array x = zeros(space), r = zeros(on.projections(stack)), elsewhere = zeros(other.volume(grid));
-  EXPECT_THAT(error_of([&] { x += r; }), HasSubstr("of a volume and projections"));
-  EXPECT_THAT(error_of([&] { dot(x, r); }), HasSubstr("expected arrays of one space"));
-  EXPECT_THAT(error_of([&] { const Array sum = x + elsewhere; }), HasSubstr("of two Contexts"));
-  EXPECT_THAT(error_of([&] { x = 2 * r; }), HasSubstr("the same space"));
-  EXPECT_THAT(error_of([&] { x = r; }), HasSubstr("the same space"));
-  EXPECT_THAT(error_of([&] { const Array sum = x + Array(); }), HasSubstr("nothing was assigned"));
-  EXPECT_THAT(error_of([&] { on.volume({{4, 4, 4}}); }), HasSubstr("of the Context"));
-  EXPECT_THAT(error_of([&] { load(space, random(stack, 1)); }), HasSubstr("expected a volume of 7 x 93 x 5"));
-  EXPECT_THAT(error_of([&] { const Array s = shift(x, 3, 1); }), HasSubstr("expected 0, 1 or 2"));
-  EXPECT_THAT(error_of([&] { const Array s = gradient(r, 2); }), HasSubstr("no neighbours"));
+  EXPECT_THAT(refusal_of<Error>([&] { x += r; }), HasSubstr("of a volume and projections"));
+  EXPECT_THAT(refusal_of<Error>([&] { dot(x, r); }), HasSubstr("expected arrays of one space"));
+  EXPECT_THAT(refusal_of<Error>([&] { const Array sum = x + elsewhere; }), HasSubstr("of two Contexts"));
+  EXPECT_THAT(refusal_of<Error>([&] { x = 2 * r; }), HasSubstr("the same space"));
+  EXPECT_THAT(refusal_of<Error>([&] { x = r; }), HasSubstr("the same space"));
+  EXPECT_THAT(refusal_of<Error>([&] { const Array sum = x + Array(); }), HasSubstr("nothing was assigned"));
+  EXPECT_THAT(refusal_of<Error>([&] { on.volume({{4, 4, 4}}); }), HasSubstr("of the Context"));
+  EXPECT_THAT(refusal_of<Error>([&] { load(space, random(stack, 1)); }), HasSubstr("expected a volume of 7 x 93 x 5"));
+  EXPECT_THAT(refusal_of<Error>([&] { const Array s = shift(x, 3, 1); }), HasSubstr("expected 0, 1 or 2"));
+  EXPECT_THAT(refusal_of<Error>([&] { const Array s = gradient(r, 2); }), HasSubstr("no neighbours"));
 }
 
 // A sequence of statements that follows from a seed.

@@ -15,6 +15,8 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/same_bits.hpp"
 
 namespace halocline::expressions::kernel_test {
 namespace {
@@ -22,21 +24,6 @@ namespace {
 using reference::device;
 using testing::AllOf;
 using testing::HasSubstr;
-
-template <class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool same_bits(const Volume& a, const Volume& b) {
-  return a.voxels.size() == b.voxels.size() &&
-         std::memcmp(a.voxels.data(), b.voxels.data(), a.voxels.size() * sizeof(float)) == 0;
-}
 
 // Arrays of a plan that hold tables.
 std::size_t tables_of(const Plan& plan) {
@@ -54,7 +41,7 @@ TEST(Kernels, SayWhatIsWrong) {
       "__kernel void broken(__global float* y,\n                     Extent extent) {\n  y[0] = nothing;\n}\n",
       "broken", {out("y")});
   y = x;
-  const std::string text = error_of([&] { broken({{"y", &y}}); });
+  const std::string text = refusal_of<Error>([&] { broken({{"y", &y}}); });
   EXPECT_THAT(text, HasSubstr("kernel broken"));
   EXPECT_THAT(text, HasSubstr("nothing"));
   if (device().front().info().cpu()) {  // compilers of some GPUs count from the beginning of the whole text
@@ -63,11 +50,11 @@ TEST(Kernels, SayWhatIsWrong) {
   EXPECT_THAT(text, HasSubstr("   3   y[0] = nothing;")) << "and the text with numbers";
   const Kernel good("__kernel void good(__global const float* x, __global float* y, Extent extent) {}", "good",
                     {in("x"), out("y")});
-  EXPECT_THAT(error_of([&] { good({{"x", &x}}); }), HasSubstr("no y"));
-  EXPECT_THAT(error_of([&] { good({{"x", &x}, {"y", &y}, {"z", &y}}); }), HasSubstr("z"));
-  EXPECT_THAT(error_of([&] { good({{"x", &x}, {"y", &r}}); }), HasSubstr("arrays of one space"));
-  EXPECT_THAT(error_of([&] { Kernel("", "k", {in("x")}); }), HasSubstr("none that it writes"));
-  EXPECT_THAT(error_of([&] { Kernel("", "k", {inout("x")}, {.halo = 1}); }), HasSubstr("`halo`"));
+  EXPECT_THAT(refusal_of<Error>([&] { good({{"x", &x}}); }), HasSubstr("no y"));
+  EXPECT_THAT(refusal_of<Error>([&] { good({{"x", &x}, {"y", &y}, {"z", &y}}); }), HasSubstr("z"));
+  EXPECT_THAT(refusal_of<Error>([&] { good({{"x", &x}, {"y", &r}}); }), HasSubstr("arrays of one space"));
+  EXPECT_THAT(refusal_of<Error>([&] { Kernel("", "k", {in("x")}); }), HasSubstr("none that it writes"));
+  EXPECT_THAT(refusal_of<Error>([&] { Kernel("", "k", {inout("x")}, {.halo = 1}); }), HasSubstr("`halo`"));
 }
 
 // y = SCALE * sum of weights[n] x[n voxels on along x], 0 outside, plus a number of each column.
@@ -155,9 +142,9 @@ TEST(Kernels, HaveTablesInPrograms) {
 
 TEST(Kernels, RefuseMacrosTablesAndGroupsThatCannotBe) {
   const auto error_with = [](KernelOptions options) {
-    return error_of([&] { Kernel("", "k", {in("x"), out("y")}, std::move(options)); });
+    return refusal_of<Error>([&] { Kernel("", "k", {in("x"), out("y")}, std::move(options)); });
   };
-  EXPECT_EQ(error_with({.macros = {{"FLAG", ""}}, .tables = {{"mu", {1}}}, .group = {8, 8, 1}}), "no error");
+  EXPECT_EQ(error_with({.macros = {{"FLAG", ""}}, .tables = {{"mu", {1}}}, .group = {8, 8, 1}}), "");
   EXPECT_THAT(error_with({.macros = {{"2nd", "1"}}}),
               AllOf(HasSubstr("`macros` of the kernel k is \"2nd\""), HasSubstr("names as C has them")));
   EXPECT_THAT(error_with({.macros = {{"A", "1\n2"}}}), HasSubstr("`macros` of the kernel k is A of several lines"));
@@ -174,12 +161,12 @@ TEST(Kernels, NameTheTableThatDoesNotFit) {
     const Kernel kernel("__kernel void k(__global const float* x, __global float* y, " + arguments + ") {}", "k",
                         {in("x"), out("y")}, {.tables = {{"mu", {1}}}});
     Array from = x, y;
-    return error_of([&] {
+    return refusal_of<Error>([&] {
       kernel({{"x", &from}, {"y", &y}}, {1.0});
       (void)read(y);
     });
   };
-  EXPECT_EQ(error_with("__global const float* mu, float power, Extent extent"), "no error");
+  EXPECT_EQ(error_with("__global const float* mu, float power, Extent extent"), "");
   EXPECT_THAT(error_with("float power, Extent extent"),
               AllOf(HasSubstr("argument 3 of the kernel k is \"float power\""),
                     HasSubstr("expected \"__global const float* mu\"; its arguments are the arrays in their order, the "
@@ -195,14 +182,14 @@ TEST(Kernels, NameTheArgumentThatDoesNotFit) {
                               std::vector<ArrayAccess> arrays = {in("x"), out("y")}) {
     const Kernel kernel("__kernel void k(" + arguments + ") {}", "k", std::move(arrays));
     Array from = x, y;
-    return error_of([&] {
+    return refusal_of<Error>([&] {
       kernel({{"x", &from}, {"y", &y}}, numbers);
       (void)read(y);
     });
   };
   const std::string arrays = "__global const float* x, __global float* y, ";
   const std::string two = arrays + "float weight, float power, Extent extent";
-  EXPECT_EQ(error_with(two, {1.0, 2.0}), "no error");
+  EXPECT_EQ(error_with(two, {1.0, 2.0}), "");
   for (const std::vector<Scalar>& numbers : {std::vector<Scalar>{}, {1.0}, {1.0, 2.0, 3.0}})
     EXPECT_THAT(error_with(two, numbers), AllOf(HasSubstr("the kernel k is one with " + std::to_string(numbers.size())),
                                                 HasSubstr("expected 2 numbers (weight, power)")));

@@ -19,6 +19,8 @@
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/same_bits.hpp"
 
 namespace halocline::expressions::operators_test {
 namespace {
@@ -28,24 +30,9 @@ using testing::HasSubstr;
 
 constexpr double float_error = 1e-6;
 
-template <class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 const reference::Scene& scene() {
   static const auto all = reference::scenes();
   return all.front();
-}
-
-bool same_bits(const Volume& a, const Volume& b) {
-  return a.voxels.size() == b.voxels.size() &&
-         std::memcmp(a.voxels.data(), b.voxels.data(), a.voxels.size() * sizeof(float)) == 0;
 }
 
 PlanOptions split(int slabs, int batch = 0) {
@@ -144,9 +131,9 @@ TEST(Operators, AreThoseOfTheProjectors) {
   EXPECT_TRUE(same_bits(read((A + B) * volume), read(Array(A * volume + B * volume))));
   EXPECT_TRUE(same_bits(read(A.row_sums()), read(A * constant(A.domain(), 1))));
   EXPECT_TRUE(same_bits(read(A.majoriser(rays)), read(adjoint(A) * (rays * (A * constant(A.domain(), 1))))));
-  EXPECT_THAT(error_of([&] { A* rays; }), HasSubstr("apply the operator"));
-  EXPECT_THAT(error_of([&] { A* B; }), HasSubstr("combine operators"));
-  EXPECT_THAT(error_of([&] { A + adjoint(B); }), HasSubstr("combine operators"));
+  EXPECT_THAT(refusal_of<Error>([&] { A* rays; }), HasSubstr("apply the operator"));
+  EXPECT_THAT(refusal_of<Error>([&] { A* B; }), HasSubstr("combine operators"));
+  EXPECT_THAT(refusal_of<Error>([&] { A + adjoint(B); }), HasSubstr("combine operators"));
 }
 
 TEST(Operators, NormsAreBoundsByFivePercent) {
@@ -177,10 +164,10 @@ TEST(Operators, StackedHaveARangeEach) {
   EXPECT_GT(all, 0.99 * std::max(a, d));
   EXPECT_LT(all, 1.01 * std::hypot(a, d));
   EXPECT_NEAR(vstack({4 * identity(A.domain()), 3 * identity(A.domain())}).norm(), 1.05 * 5, 1e-4);
-  EXPECT_THAT(error_of([&] { vstack({}); }), HasSubstr("the operators to stack is none"));
-  EXPECT_THAT(error_of([&] { vstack({A, adjoint(A)}); }), HasSubstr("stack operators of one domain"));
-  EXPECT_THAT(error_of([&] { K.adjoint({y}); }), HasSubstr("is 1; expected 2"));
-  EXPECT_THAT(error_of([&] { K.adjoint({z, y}); }), HasSubstr("apply the operator"));
+  EXPECT_THAT(refusal_of<Error>([&] { vstack({}); }), HasSubstr("the operators to stack is none"));
+  EXPECT_THAT(refusal_of<Error>([&] { vstack({A, adjoint(A)}); }), HasSubstr("stack operators of one domain"));
+  EXPECT_THAT(refusal_of<Error>([&] { K.adjoint({y}); }), HasSubstr("is 1; expected 2"));
+  EXPECT_THAT(refusal_of<Error>([&] { K.adjoint({z, y}); }), HasSubstr("apply the operator"));
 }
 
 TEST(Operators, OfSubsetsAddUpToTheWhole) {

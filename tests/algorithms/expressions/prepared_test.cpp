@@ -17,6 +17,8 @@
 #include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/same_bits.hpp"
 
 namespace halocline::expressions::prepared_test {
 namespace {
@@ -25,24 +27,9 @@ using reference::device;
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class Function>
-std::string error_of(Function&& function) {
-  try {
-    function();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 const reference::Scene& scene() {
   static const auto all = reference::scenes();
   return all.front();
-}
-
-bool same_bits(const Volume& a, const Volume& b) {
-  return a.voxels.size() == b.voxels.size() &&
-         std::memcmp(a.voxels.data(), b.voxels.data(), a.voxels.size() * sizeof(float)) == 0;
 }
 
 LinearOperator projector_on(const Context& on, const reference::Scene& of = scene(),
@@ -171,7 +158,7 @@ TEST(Prepared, RefusesWhatTheHostHasToDo) {
   const Array x = uniform(A.domain(), 1), y = uniform(A.range(), 2);
   Array z;
   const auto error_with = [&](const std::function<void()>& statements) {
-    return error_of([&] { on.record(statements); });
+    return refusal_of([&] { on.record(statements); });
   };
   EXPECT_THAT(error_with([&] {
                 z = 2 * x;
@@ -188,10 +175,10 @@ TEST(Prepared, RefusesWhatTheHostHasToDo) {
   EXPECT_TRUE(same_bits(read(z), read(2 * x)));
   Array rays;
   const Prepared job = on.record([&] { rays = A * x; });
-  EXPECT_THAT(error_of([&] { job.write(rays, y); }), HasSubstr("do not read"));
-  EXPECT_THAT(error_of([&] { job.write(y, y); }), HasSubstr("do not read"));
-  EXPECT_THAT(error_of([&] { job.write(x, y); }), HasSubstr("over projections"));
-  EXPECT_THAT(error_of([&] { job.write(x, Volume::uninitialised({{2, 2, 2}})); }), HasSubstr("2 x 2 x 2"));
+  EXPECT_THAT(refusal_of([&] { job.write(rays, y); }), HasSubstr("do not read"));
+  EXPECT_THAT(refusal_of([&] { job.write(y, y); }), HasSubstr("do not read"));
+  EXPECT_THAT(refusal_of([&] { job.write(x, y); }), HasSubstr("over projections"));
+  EXPECT_THAT(refusal_of([&] { job.write(x, Volume::uninitialised({{2, 2, 2}})); }), HasSubstr("2 x 2 x 2"));
 }
 
 TEST(Prepared, RefusesSlabsSubsetsAndRayModels) {
@@ -201,19 +188,19 @@ TEST(Prepared, RefusesSlabsSubsetsAndRayModels) {
   const LinearOperator A = projector_on(split);
   const Array x = uniform(A.domain(), 1);
   Array twice, twice_rays, of_part, of_users;
-  EXPECT_THAT(error_of([&] { split.record([&] { twice = 2 * x; }); }),
+  EXPECT_THAT(refusal_of([&] { split.record([&] { twice = 2 * x; }); }),
               AllOf(HasSubstr("prepared job"), HasSubstr("2 slabs"), HasSubstr("`device`")));
   const Context on(device());
   const auto parts = subset_projectors(on, scene().geometry, scene().grid, scene().projections, 3);
   const Array rays = uniform(parts[0].range(), 1);
-  EXPECT_THAT(error_of([&] { on.record([&] { of_part = adjoint(parts[0]) * rays; }); }),
+  EXPECT_THAT(refusal_of([&] { on.record([&] { of_part = adjoint(parts[0]) * rays; }); }),
               HasSubstr("subset of the views"));
-  EXPECT_THAT(error_of([&] { on.record([&] { twice_rays = 2 * rays; }); }), HasSubstr("projector of all views"));
+  EXPECT_THAT(refusal_of([&] { on.record([&] { twice_rays = 2 * rays; }); }), HasSubstr("projector of all views"));
   const Context users(device());
   const auto text = std::filesystem::path(HALOCLINE_SOURCE_DIR) / "docs" / "projectors" / "joseph.cl";
   const LinearOperator B = projector_on(users, scene(), Projector(UserProjector::from_file(text.string())));
   const Array u = uniform(users.volume(scene().grid), 1);
-  EXPECT_THAT(error_of([&] { users.record([&] { of_users = B * u; }); }), HasSubstr("need a norm"));
+  EXPECT_THAT(refusal_of([&] { users.record([&] { of_users = B * u; }); }), HasSubstr("need a norm"));
 }
 
 TEST(Prepared, EndsWhereArraysArePlacedAgain) {
@@ -225,7 +212,7 @@ TEST(Prepared, EndsWhereArraysArePlacedAgain) {
   const Prepared job = on.record(statements);
   job.replay();
   const LinearOperator B = projector_on(on, scene(), Projector::siddon);  // which needs tables of its own
-  EXPECT_THAT(error_of([&] { job.replay(); }), AllOf(HasSubstr("placed again"), HasSubstr("prepare it after")));
+  EXPECT_THAT(refusal_of([&] { job.replay(); }), AllOf(HasSubstr("placed again"), HasSubstr("prepare it after")));
   const Volume found = read(y);
   EXPECT_TRUE(same_bits(found, read(A * x)));
   const Prepared again = on.record(statements);
@@ -233,7 +220,7 @@ TEST(Prepared, EndsWhereArraysArePlacedAgain) {
   again.write(x, values);
   again.replay();
   EXPECT_TRUE(same_bits(read(y), read(A * load(A.domain(), values))));
-  EXPECT_THAT(error_of([&] { job.replay(); }), HasSubstr("placed again"));
+  EXPECT_THAT(refusal_of([&] { job.replay(); }), HasSubstr("placed again"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "algorithms/projectors/backprojection.hpp"
+#include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -65,6 +66,14 @@ TEST_P(PatchScenes, HaveTheVoxelsOfTheVolume) {
         for (std::size_t i = 0; i < size[0]; ++i)
           ASSERT_NEAR(found[at++], expected.at(first[0] + i, first[1] + j, first[2] + k), 2e-5 * largest)
               << i << ' ' << j << ' ' << k;
+}
+
+TEST_P(PatchScenes, MatchDoublePrecision) {
+  const std::vector<double> values(stack.voxels.begin(), stack.voxels.end());
+  const auto expected = reference::backproject(values, scene.projections, scene.geometry, scene.grid, {});
+  patches.set_boxes(std::vector{scene.grid});
+  EXPECT_LT(reference::largest_difference(patches.backproject(stack.voxels), expected),
+            2e-5 * reference::largest(expected));
 }
 
 TEST_P(PatchScenes, OfAnyDirectionHaveTheirAdjoint) {
