@@ -340,6 +340,15 @@ void run_patches(const Devices& devices, std::size_t rows) {
   patches.project(std::vector<float>(patches.voxels(), 0.5f));
 }
 
+// The forms of patches for more voxels, in which work-items take several parts and voxels.
+void run_large_patches(const Devices& devices, const std::array<std::size_t, 3>& size) {
+  const Geometry geometry = circular_geometry({.sid = 600, .sdd = 900, .angles = {17}});
+  const Grid stack = reference::detector(9, 1, 1, 60, 60);
+  Patches patches(devices.front(), geometry, default_grid(size, {1, 1, 1}), stack);
+  patches.set_boxes(std::vector{default_grid(size, {1, 1, 1})});
+  patches.backproject(reference::random_volume(stack, 4).voxels);
+}
+
 void run_expressions(const Devices& devices) {
   namespace hx = expressions;
   for (const int slabs : {0, 3})
@@ -400,6 +409,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   }
   all.push_back(run_expressions);
   for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
+  for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{201, 101, 1}, {501, 301, 1}})
+    all.push_back([=](const Devices& devices) { run_large_patches(devices, size); });
   for (const auto& [name, regulariser] : reference::regularisers())
     if (name == "anisotropic" || name == "guided_huber_boxed")
       all.push_back([=](const Devices& devices) { run_solvers(devices, "spdhg", regulariser); });
