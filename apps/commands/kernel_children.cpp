@@ -15,33 +15,13 @@
 #include "apps/job/job.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
+#include "host/system/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
 using Verdict = ProjectorFinding::Verdict;
-
-// A folder that goes with its owner.
-class StageFolder {
- public:
-  StageFolder() {
-    std::string pattern = (fs::temp_directory_path() / "halocline-kernel-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw FileError(fmt::format("a folder '{}' cannot be made: {}", pattern, std::strerror(errno)));
-    path_ = pattern;
-  }
-  ~StageFolder() {
-    std::error_code code;
-    fs::remove_all(path_, code);
-  }
-  StageFolder(const StageFolder&) = delete;
-  StageFolder& operator=(const StageFolder&) = delete;
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::string text_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
@@ -88,7 +68,7 @@ ProjectorFindings findings_of(const nlohmann::json& list) {
 
 // Findings of the stage, or that it ended otherwise.
 ProjectorFindings outcome(const KernelCheck& check, const std::string& stage, const ChildEnd& end,
-                          const StageFolder& folder) {
+                          const TemporaryFolder& folder) {
   const auto failed = [&](const std::string& text) {
     return ProjectorFindings{{end.timed_out ? "hang" : stage, end.timed_out ? stage : "", Verdict::fail, text}};
   };
@@ -136,7 +116,7 @@ bool is_on_path(const std::string& program) {
 }  // namespace
 
 ProjectorFindings stage_in_child(const Job& job, const KernelCheck& check, const KernelStage& stage) {
-  const StageFolder folder;
+  const TemporaryFolder folder("kernel");
   auto words = words_for(check, folder / "report.json");
   add_device(words, job.common().devices);
   const ChildEnd end =
@@ -150,7 +130,7 @@ ProjectorFindings oclgrind_in_child(const Job&, const KernelCheck& check) {
         {"oclgrind", "", Verdict::skipped,
          "Oclgrind is not installed (Debian package oclgrind), which finds accesses out of bounds, races and divergent "
          "barriers"}};
-  const StageFolder folder;
+  const TemporaryFolder folder("kernel");
   const auto log = folder / "oclgrind";
   // Not --uninitialized, which takes what was written at an offset for unwritten (Oclgrind 21.10).
   std::vector<std::string> words{

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +20,7 @@
 #include "apps/report/report_page.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
+#include "host/system/temporary_folder.hpp"
 
 namespace halocline {
 namespace {
@@ -33,10 +33,12 @@ struct ViewCommand {
 
 // A folder that remains: the browser reads the page later.
 std::string temporary_page(const std::string& input) {
-  std::string folder = (std::filesystem::temp_directory_path() / "halocline-view-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr)
-    throw FileError(
-        fmt::format("'{}': no folder could be made there: {}; name the page with -o", folder, std::strerror(errno)));
+  std::string folder;
+  try {
+    folder = make_temporary_folder("view");
+  } catch (const FileError& error) {
+    throw FileError(fmt::format("{}; or name the page with -o", error.what()));
+  }
   const auto stem = std::filesystem::path(input).stem().string();
   return (std::filesystem::path(folder) / ((stem.empty() ? "view" : stem) + ".html")).string();
 }

@@ -355,19 +355,16 @@ std::array<std::string, 2> nifti_files(const std::string& path) {
 NiftiName::NiftiName(const std::string& path) : name_(path) {
   constexpr std::size_t end = 3;  // ".gz"
   if (!path.ends_with(".nii.gz") || !fs::exists(path.substr(0, path.size() - end))) return;
-  folder_ = (fs::temp_directory_path() / "halocline-nifti-XXXXXX").string();
-  if (::mkdtemp(folder_.data()) == nullptr)
+  try {
+    folder_.emplace("nifti");
+  } catch (const FileError& error) {
     throw InputError(
-        fmt::format("'{}' lies beside a .nii of its name, and the folder '{}' for a link to it cannot be made; "
-                    "move one of the two, or set TMPDIR",
-                    path, folder_));
-  name_ = folder_ + "/voxels.nii.gz";
+        fmt::format("'{}' lies beside a .nii of its name, and there is no place for a link to it: {}, or move "
+                    "one of the two",
+                    path, error.what()));
+  }
+  name_ = *folder_ / "voxels.nii.gz";
   fs::create_symlink(fs::absolute(path), name_);
-}
-
-NiftiName::~NiftiName() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 Grid nifti_grid(const std::string& path, const Grid& itk) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "host/system/temporary_folder.hpp"
 #include "host/volume/component.hpp"
 #include "host/volume/volume.hpp"
 
@@ -54,13 +55,13 @@ Scaling nifti_scaling(const std::string& path);
 class NiftiName {
  public:
   explicit NiftiName(const std::string& path);
-  ~NiftiName();
   NiftiName(const NiftiName&) = delete;
   NiftiName& operator=(const NiftiName&) = delete;
   const std::string& get() const { return name_; }
 
  private:
-  std::string name_, folder_;
+  std::string name_;
+  std::optional<TemporaryFolder> folder_;
 };
 
 /// `itk` with its origin in mm: ITK 5 takes lengths in m and micrometres into account for the spacing alone. Warns
