@@ -133,6 +133,8 @@ class Projector:
             name = f"the projector '{os.fspath(source)}'"
             with open(source, encoding="utf-8") as file:
                 source = file.read()
+        if isinstance(source, str) and source.endswith(".cl") and "\n" not in source:
+            raise ValueError(f"source= is {source!r}, which is no text of a projector; a file is pathlib.Path({source!r})")
         _check.text(source, "source", "the text of a projector, or a pathlib.Path of its file")
         self._core = _core.UserProjector(name, source, _tables(tables), _macros(macros))
 
@@ -258,16 +260,17 @@ class Context:
     """Devices, one volume grid and one stack of projections.
 
     Arrays lie on the devices where they fit, in slabs; else in host memory, and slabs take turns. device,
-    device_memory: as the command's options. projector: a name, or a Projector of your own.
+    device_memory: as the command's options. projector: a name, the path of a .cl file, or a
+    Projector of your own.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
-                 projector: "Union[str, Projector]" = "automatic") -> None:
+                 projector: "Union[str, os.PathLike[str], Projector]" = "automatic") -> None:
         grid = require_geometry(geometry).grid_of(grid)
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
             self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(),
-                                 projector._core if isinstance(projector, Projector) else projector))
+                                 projector._core if isinstance(projector, Projector) else os.fspath(projector)))
         self.volume = self.operator.domain
         self.projections = self.operator.range
 

@@ -45,6 +45,8 @@ def test_a_reference_in_numpy_finds_half_a_pixel(geometry, grid):
 def test_verbs_take_a_file(geometry, grid, volume, projections):
     path = str(EXAMPLES / "joseph.cl")
     assert np.abs(hc.project(volume, geometry, grid, projector=path) - projections).max() < 1e-5 * projections.max()
+    on = hc.Context(geometry, grid, projector=EXAMPLES / "joseph.cl")
+    assert np.array_equal(on.operator(on.array(volume)).get(), hc.project(volume, geometry, grid, projector=path))
     A = hc.Operator(geometry, grid, projector=path)
     assert hc.adjoint_error(A) < 1e-6
     attenuated = {"projector": str(EXAMPLES / "attenuated.cl"), "projector_table": {"mu": volume}}
@@ -59,6 +61,7 @@ def test_verbs_take_a_file(geometry, grid, volume, projections):
 
 @pytest.mark.parametrize("call, message", [
     (lambda: arrays.Projector("int x;"), "no projector"),
+    (lambda: arrays.Projector("joseph.cl"), "pathlib.Path"),
     (lambda: arrays.Projector("#define PROJECTOR_VERSION 3\nvoid trace(TRACE_PARAMETERS) {}"), "PROJECTOR_VERSION 3"),
     (lambda: arrays.Projector(EXAMPLES / "joseph.cl", macros={"a b": 1}), "expected names as C has them"),
     (lambda: arrays.Projector(EXAMPLES / "attenuated.cl", tables={"mu": np.zeros(0, np.float32)}), "mu"),
