@@ -124,6 +124,8 @@ class PassText {
  public:
   explicit PassText(const Pass& pass, bool wide = false)
       : roles_(roles_of(pass)), type_(wide ? "float4" : "float"), wide_(wide) {
+    for (std::size_t n = 0; n < roles_.scalars.size(); ++n)
+      if (roles_.scalars[n]) body_ += "  " + line("const float s{0} = numbers[at{0}];", n);
     for (std::size_t n = 0; n < roles_.arrays.size(); ++n)
       if (roles_.arrays[n].loaded) body_ += "  " + type_ + line(" v{0} = x{0}[at];", n), defined_.push_back(n);
     for (const auto& each : pass.lines) add(each);
@@ -143,7 +145,14 @@ class PassText {
       if (types) result += fmt::format("__global {}{}*{} ", role.stored ? "" : "const ", type_, restricted);
       result += fmt::format("x{}, ", n);
     }
-    for (int n = 0; n < roles_.scalars; ++n) result += fmt::format("{}s{}, ", types ? "float " : "", n);
+    for (std::size_t n = 0; n < roles_.scalars.size(); ++n)
+      result += fmt::format(fmt::runtime(roles_.scalars[n] ? "{}at{}, " : "{}s{}, "),
+                            !types              ? ""
+                            : roles_.scalars[n] ? "int "
+                                                : "float ",
+                            n);
+    if (roles_.reads_numbers())
+      result += types ? fmt::format("__global const float*{} numbers, ", restricted) : "numbers, ";
     return result;
   }
 

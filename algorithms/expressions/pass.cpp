@@ -25,6 +25,7 @@ std::vector<int> Pass::key() const {
     for (const Op op : line.form->code) result.push_back(static_cast<int>(op));
     for (const Element& element : line.operands) result.insert(result.end(), {element.array, element.axis, element.by});
     result.push_back(line.target);
+    for (const bool each : line.on_device) result.push_back(each ? 1 : 0);
   }
   for (const bool each : kept) result.push_back(each ? 1 : 0);
   return result;
@@ -34,9 +35,9 @@ Roles roles_of(const Pass& pass) {
   Roles roles;
   roles.arrays.resize(pass.kept.size());
   for (const Pass::Line& line : pass.lines) {
-    std::size_t next = 0;
+    std::size_t next = 0, next_scalar = 0;
     for (const Op op : line.form->code) {
-      roles.scalars += op == Op::scalar ? 1 : 0;
+      if (op == Op::scalar) roles.scalars.push_back(line.on_device.at(next_scalar++));
       roles.sums += is_reduction(op) ? 1 : 0;
       if (!takes_array(op)) continue;
       const Pass::Element& element = line.operands[next++];
@@ -77,6 +78,7 @@ int PassBuilder::number_of(Storage* storage, std::vector<Storage*>& storages) co
 
 Pass::Line PassBuilder::line_of(const Statement& statement, std::vector<Storage*>& storages) const {
   Pass::Line line{statement.form, {}, -1};
+  for (const Scalar& scalar : statement.leaves.scalars) line.on_device.push_back(is_on_device(*scalar.node()));
   for (const Operand& operand : statement.leaves.arrays)
     line.operands.push_back({number_of(operand.storage.get(), storages), operand.axis, operand.by});
   if (statement.target) line.target = number_of(statement.target.get(), storages);
@@ -93,7 +95,7 @@ bool PassBuilder::takes(const Statement& statement) const {
   pass.lines.push_back(line_of(statement, storages));
   pass.kept.assign(storages.size(), true);
   const Roles roles = roles_of(pass);
-  return storages.size() <= most_arrays && roles.scalars <= most_scalars && roles.sums <= most_sums &&
+  return storages.size() <= most_arrays && roles.scalars.size() <= most_scalars && roles.sums <= most_sums &&
          may_run_at_once(roles);
 }
 

@@ -1,6 +1,7 @@
 // One pass over arrays of a space: statements that follow each other and need no more than one kernel.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -19,7 +20,8 @@ struct Pass {
   struct Line {
     const Form* form = nullptr;
     std::vector<Element> operands;
-    int target = -1;  ///< -1: a sum
+    int target = -1;                   ///< -1: a sum
+    std::vector<bool> on_device = {};  ///< by scalar: it is one of the numbers on the device (JobNumbers)
   };
   std::vector<Line> lines;
   std::vector<bool> kept;  ///< by array: it outlives the pass; others are values of the kernel alone
@@ -38,14 +40,17 @@ struct Role {
 };
 struct Roles {
   std::vector<Role> arrays;
-  int scalars = 0, sums = 0;
+  std::vector<bool> scalars;  ///< true: one of the numbers on the device
+  int sums = 0;
   bool neighbours = false;
   int halo_low = 0, halo_high = 0;  ///< slices beside its own that it reads
+  bool reads_numbers() const { return std::find(scalars.begin(), scalars.end(), true) != scalars.end(); }
 };
 Roles roles_of(const Pass& pass);
 
 /// OpenCL C of a pass, the function "expression", or "stencil" where neighbours are read without sums. Arguments: the
-/// arrays that are any, the scalars in order as float32; then partials and extent if there are sums (cl/sums.clh),
+/// arrays that are any, the scalars in order as float32 (places of those on the device as int, then their array); then
+/// partials and extent if there are sums (cl/sums.clh),
 /// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
 /// along x, a macro.
 std::string kernel_text(const Pass& pass);
@@ -68,7 +73,8 @@ class PassBuilder {
   /// another one. Its scalars are known.
   bool takes(const Statement& statement) const;
   void add(Statement statement);
-  /// Pass of the statements that were added. Its arrays are numbered by their places in storages().
+  /// Pass of the statements that were added, whose scalars are where Line::on_device says. Its arrays are numbered by
+  /// their places in storages().
   Pass pass() const;
   const std::vector<Storage*>& storages() const { return storages_; }
   const std::vector<Statement>& statements() const { return statements_; }

@@ -1,6 +1,7 @@
 // A pass as a step of the executor.
 #include <fmt/format.h>
 
+#include "algorithms/expressions/job_numbers.hpp"
 #include "algorithms/expressions/pass.hpp"
 
 namespace halocline::expressions {
@@ -28,14 +29,16 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
   if (sums > 0) step.sums = sums;
   if (sums > 0 && !volume) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
   step.work = [file = kernel.file, wide_file = kernel.wide_file, neighbours = kernel.roles.neighbours, sums, volume,
-               size, variants, arrays = step.arrays,
+               reads_numbers = kernel.roles.reads_numbers(), size, variants, arrays = step.arrays,
                numbers = std::move(numbers)](Slab& slab, const WorkRange& part, const Scalars& known) {
     const Range range = volume ? part.slices : part.views;
     const std::int32_t offset = volume ? slab.offset() : number(range.begin);
     std::vector<SlabArgument> arguments;
-    arguments.reserve(arrays.size() + numbers.size() + 2);
+    arguments.reserve(arrays.size() + numbers.size() + 3);
     arguments.insert(arguments.end(), arrays.begin(), arrays.end());
-    for (const Number& each : numbers) arguments.emplace_back(each(known));
+    for (const Number& each : numbers)
+      arguments.push_back(each.on_device < 0 ? SlabArgument(each(known)) : SlabArgument(number(each.on_device)));
+    if (reads_numbers) arguments.emplace_back(in(rounded_numbers));
     const auto count = static_cast<std::size_t>(range.count());
     const bool cpu = slab.device().cpu() && !variants.gpu;
     const std::size_t own = cpu ? elements_of_cpus : 1;

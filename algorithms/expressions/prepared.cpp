@@ -13,6 +13,7 @@ struct Prepared::State {
   std::shared_ptr<KeptSteps> steps;
   Arrays inputs, results;
   std::vector<std::string> scratch;
+  std::shared_ptr<JobNumbers> numbers;
 
   ~State() {
     for (const auto& name : scratch) recorder->session().release(name);
@@ -20,9 +21,9 @@ struct Prepared::State {
 };
 
 Prepared::Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs,
-                   Arrays results, std::vector<std::string> scratch)
-    : state_(new State{std::move(recorder), std::move(steps), std::move(inputs), std::move(results),
-                       std::move(scratch)}) {}
+                   Arrays results, std::vector<std::string> scratch, std::shared_ptr<JobNumbers> numbers)
+    : state_(new State{std::move(recorder), std::move(steps), std::move(inputs), std::move(results), std::move(scratch),
+                       std::move(numbers)}) {}
 
 void Prepared::replay() const {
   state_->recorder->flush();
@@ -54,6 +55,10 @@ void Prepared::write(const Array& input, const Array& values) const {
                       .expected = "over " + input.space().text()});
   input.space().recorder().record(Statement{&form_of<Elements<Op::array>>(), leaves_of(part_of(values)),
                                             input.storage(), nullptr, input.space().kind()});
+}
+
+double Prepared::value(const Scalar& number) const {
+  return state_->numbers->value(*number.node(), state_->recorder->numbers(*state_->steps));
 }
 
 std::size_t Prepared::commands() const {

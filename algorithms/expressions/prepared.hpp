@@ -14,6 +14,7 @@ struct KeptSteps;
 
 namespace halocline::expressions {
 
+class JobNumbers;
 class SessionRecorder;
 
 /// The kernels of a function's statements (Context::record). Copies are the same job. It keeps the memory of all arrays
@@ -30,6 +31,9 @@ class Prepared {
   void write(const Array& input, const VolumeSource& values) const;
   void write(const Array& input, const Volume& values) const;
   void write(const Array& input, const Array& values) const;
+  /// The number as of the last replay (or of record()): a sum that the job states, or what follows from such sums.
+  /// Waits for the kernels. Throws InputError for another one, ClError.
+  double value(const Scalar& number) const;
   /// Commands that replay() enqueues.
   std::size_t commands() const;
 
@@ -38,7 +42,7 @@ class Prepared {
   struct State;
   using Arrays = std::vector<std::shared_ptr<Storage>>;
   Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs, Arrays results,
-           std::vector<std::string> scratch);
+           std::vector<std::string> scratch, std::shared_ptr<JobNumbers> numbers);
   void require_input(const Array& array) const;
   std::shared_ptr<State> state_;
 };

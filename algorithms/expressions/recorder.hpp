@@ -71,6 +71,8 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   /// The memory of all arrays that recorded statements read and write.
   std::vector<std::shared_ptr<Storage>> recorded_storages() const;
 
+  bool fp64() const { return variants_.fp64; }
+
   std::shared_ptr<const Grid> volume_, projections_;
 
  private:

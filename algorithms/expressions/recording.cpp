@@ -15,12 +15,12 @@ using Function = std::function<double(const Scalars&)>;
 Function function_of(const std::shared_ptr<ScalarNode>& node) {
   if (node->value) return [value = *node->value](const Scalars&) { return value; };
   if (node->in_program) return node->in_program;
-  if (node->combine == nullptr) throw std::logic_error("a number of a program follows from no sum that was stated");
+  if (node->operation == nullptr) throw std::logic_error("a number of a program follows from no sum that was stated");
   std::array<Function, ScalarNode::most_parts> parts;
   for (std::size_t n = 0; n < parts.size(); ++n)
     parts[n] = node->parts[n] ? function_of(node->parts[n]) : [](const Scalars&) { return 0.0; };
-  return [parts, combine = node->combine](const Scalars& known) {
-    return combine(parts[0](known), parts[1](known), parts[2](known));
+  return [parts, operation = node->operation](const Scalars& known) {
+    return operation->on_host(parts[0](known), parts[1](known), parts[2](known));
   };
 }
 
@@ -151,8 +151,8 @@ class ProgramRecorder : public Recorder {
   }
 
   Number number_of(const Scalar& scalar) override {
-    return
-        [function = function_of(scalar.node())](const Scalars& known) { return static_cast<float>(function(known)); };
+    return {
+        [function = function_of(scalar.node())](const Scalars& known) { return static_cast<float>(function(known)); }};
   }
 
   // Variables change with the sums of the program: what follows from them is computed after the sums before it.
@@ -161,7 +161,7 @@ class ProgramRecorder : public Recorder {
     if (!same) return;
     for (Scalar& scalar : scalars) {
       const auto node = scalar.node();
-      if (node->combine == nullptr || !follows_from_variables(*node)) continue;
+      if (node->operation == nullptr || !follows_from_variables(*node)) continue;
       keep(node);
       scalar = Scalar(node);
     }

@@ -10,7 +10,7 @@ namespace halocline::expressions {
 namespace {
 
 std::optional<double> known_value(ScalarNode& node) {
-  if (node.value || node.combine == nullptr) return node.value;
+  if (node.value || node.operation == nullptr) return node.value;
   std::array<double, ScalarNode::most_parts> values{};
   for (std::size_t n = 0; n < values.size(); ++n) {
     if (!node.parts[n]) continue;
@@ -18,21 +18,21 @@ std::optional<double> known_value(ScalarNode& node) {
     if (!known) return std::nullopt;
     values[n] = *known;
   }
-  node.value = node.combine(values[0], values[1], values[2]);
+  node.value = node.operation->on_host(values[0], values[1], values[2]);
   node.parts = {};
   return node.value;
 }
 
 bool is_ready(const ScalarNode& node) {
-  if (node.value || node.in_program) return true;
-  return node.combine != nullptr &&
+  if (node.value || node.in_program || node.on_device) return true;
+  return node.operation != nullptr &&
          std::all_of(node.parts.begin(), node.parts.end(), [](const auto& part) { return !part || is_ready(*part); });
 }
 
 // The recorder that computes a sum which is not known.
 std::shared_ptr<Recorder> recorder_of(const ScalarNode& node) {
   if (node.value) return nullptr;
-  if (node.combine == nullptr) return node.recorder.lock();
+  if (node.operation == nullptr) return node.recorder.lock();
   for (const auto& part : node.parts)
     if (part)
       if (auto found = recorder_of(*part)) return found;
@@ -40,15 +40,20 @@ std::shared_ptr<Recorder> recorder_of(const ScalarNode& node) {
 }
 
 template <class... Others>
-Scalar combined(double (*combine)(double, double, double), const Others&... parts) {
+Scalar combined(const ScalarOperation& operation, const Others&... parts) {
   auto node = std::make_shared<ScalarNode>();
-  node->combine = combine;
+  node->operation = &operation;
   node->parts = {parts.node()...};
   if (const auto known = known_value(*node)) return *known;
   return Scalar(std::move(node));
 }
 
 }  // namespace
+
+bool is_on_device(const ScalarNode& node) {
+  return node.on_device || std::any_of(node.parts.begin(), node.parts.end(),
+                                       [](const auto& part) { return part && is_on_device(*part); });
+}
 
 std::optional<double> Scalar::known() const {
   return node_ ? known_value(*node_) : value_;
@@ -68,6 +73,11 @@ std::shared_ptr<ScalarNode> Scalar::node() const {
 double value(const Scalar& scalar) {
   while (true) {
     if (const auto known = scalar.known()) return *known;
+    if (is_on_device(*scalar.node()))
+      throw InputError({.what = "a number",
+                        .found = "one that a prepared job computes on its device",
+                        .expected = "one of statements outside of it",
+                        .remedy = "ask the job for its value after a replay"});
     const auto recorder = recorder_of(*scalar.node());
     if (!recorder || recorder->empty())
       throw InputError("a number depends on a sum that was not computed: its Context has ended, or failed before");
@@ -76,49 +86,70 @@ double value(const Scalar& scalar) {
 }
 
 Scalar operator+(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return x + y; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return x + y; }, "({0} + {1})"};
+  return combined(operation, a, b);
 }
 Scalar operator-(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return x - y; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return x - y; }, "({0} - {1})"};
+  return combined(operation, a, b);
 }
 Scalar operator*(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return x * y; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return x * y; }, "({0} * {1})"};
+  return combined(operation, a, b);
 }
 Scalar operator/(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return x / y; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return x / y; }, "({0} / {1})"};
+  return combined(operation, a, b);
 }
 Scalar operator>(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return x > y ? 1.0 : 0.0; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return x > y ? 1.0 : 0.0; },
+                                             "({0} > {1} ? (real)1 : (real)0)"};
+  return combined(operation, a, b);
 }
 Scalar min(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return std::min(x, y); }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return std::min(x, y); },
+                                             "({1} < {0} ? {1} : {0})"};
+  return combined(operation, a, b);
 }
 Scalar max(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return std::max(x, y); }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return std::max(x, y); },
+                                             "({0} < {1} ? {1} : {0})"};
+  return combined(operation, a, b);
 }
 Scalar hypot(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return std::hypot(x, y); }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return std::hypot(x, y); },
+                                             "(hypot({0}, {1}))"};
+  return combined(operation, a, b);
 }
 Scalar ratio(const Scalar& a, const Scalar& b) {
-  return combined([](double x, double y, double) { return y > 0 ? x / y : 0.0; }, a, b);
+  static constexpr ScalarOperation operation{[](double x, double y, double) { return y > 0 ? x / y : 0.0; },
+                                             "({1} > 0 ? {0} / {1} : (real)0)"};
+  return combined(operation, a, b);
 }
 Scalar where(const Scalar& condition, const Scalar& a, const Scalar& b) {
-  return combined([](double c, double x, double y) { return c > 0 ? x : y; }, condition, a, b);
+  static constexpr ScalarOperation operation{[](double c, double x, double y) { return c > 0 ? x : y; },
+                                             "({0} > 0 ? {1} : {2})"};
+  return combined(operation, condition, a, b);
 }
 Scalar operator-(const Scalar& a) {
-  return combined([](double x, double, double) { return -x; }, a);
+  static constexpr ScalarOperation operation{[](double x, double, double) { return -x; }, "(-{0})"};
+  return combined(operation, a);
 }
 Scalar sqrt(const Scalar& a) {
-  return combined([](double x, double, double) { return std::sqrt(x); }, a);
+  static constexpr ScalarOperation operation{[](double x, double, double) { return std::sqrt(x); }, "(sqrt({0}))"};
+  return combined(operation, a);
 }
 Scalar abs(const Scalar& a) {
-  return combined([](double x, double, double) { return std::abs(x); }, a);
+  static constexpr ScalarOperation operation{[](double x, double, double) { return std::abs(x); }, "(fabs({0}))"};
+  return combined(operation, a);
 }
 Scalar exp(const Scalar& a) {
-  return combined([](double x, double, double) { return std::exp(x); }, a);
+  static constexpr ScalarOperation operation{[](double x, double, double) { return std::exp(x); }, "(exp({0}))"};
+  return combined(operation, a);
 }
 Scalar log(const Scalar& a) {
-  return combined([](double x, double, double) { return std::log(x); }, a);
+  static constexpr ScalarOperation operation{[](double x, double, double) { return std::log(x); }, "(log({0}))"};
+  return combined(operation, a);
 }
 
 }  // namespace halocline::expressions

@@ -13,18 +13,29 @@ namespace halocline::expressions {
 
 class Recorder;
 
+/// An operation on up to three numbers.
+struct ScalarOperation {
+  double (*on_host)(double, double, double);
+  const char* on_device;  ///< OpenCL C, with {0}, {1}, {2} for the parts
+};
+
 /// A number that follows from others.
 struct ScalarNode {
   static constexpr std::size_t most_parts = 3;
 
   std::optional<double> value;
-  double (*combine)(double, double, double) = nullptr;  ///< of its parts; nullptr: a sum, which its recorder computes
+  const ScalarOperation* operation = nullptr;                 ///< nullptr: a sum, which its recorder computes
   std::array<std::shared_ptr<ScalarNode>, most_parts> parts;  ///< the last ones may be empty
   std::weak_ptr<Recorder> recorder;
   /// The number in a program that is recorded, from what it knows when it runs; empty: no step makes it yet.
   std::function<double(const Scalars&)> in_program;
   std::string variable;  ///< whose name it is in the program (Variable)
+  /// Place of a prepared job's sum among the numbers on the device (JobNumbers).
+  std::optional<int> on_device;
 };
+
+/// True if the number follows from a sum that a prepared job computes on its device.
+bool is_on_device(const ScalarNode& node);
 
 class Scalar {
  public:

@@ -1,5 +1,7 @@
 #include "algorithms/expressions/session_recorder.hpp"
 
+#include <algorithm>
+
 #include "algorithms/expressions/prepared.hpp"
 #include "algorithms/support/slice_sums.hpp"
 #include "host/system/error.hpp"
@@ -12,6 +14,7 @@ namespace {
 Program needs_of(ArrayKind kind, const Grid& grid) {
   const bool volume = kind == ArrayKind::volume;
   Program program;
+  NumbersPool::declare(program.needs);
   const SliceSums sums(grid.size, PassBuilder::most_sums);
   if (volume) {
     program.needs.size = grid.size;
@@ -46,17 +49,18 @@ Space SessionRecorder::space(ArrayKind kind, const Grid& grid) {
 }
 
 void SessionRecorder::record(Statement statement) {
-  if (job_ && statement.sum)
-    throw InputError(
-        {.what = "statement " + std::to_string(count() + 1) + " of a prepared job",
-         .found = "a sum over " + known_space(statement.kind).text(),
-         .expected = "formulas, operators and kernels whose results stay on the device",
-         .remedy = "take sums, dots and norms outside of it; ray models that users write need a norm, too"});
   Recorder::record(std::move(statement));
   flush_many();
 }
 
 void SessionRecorder::record(StepStatement statement) {
+  const auto& scalars = statement.scalars;
+  if (job_ && std::any_of(scalars.begin(), scalars.end(), [](const Scalar& each) { return !each.known(); }))
+    throw InputError(
+        {.what = "statement " + std::to_string(count() + 1) + " of a prepared job",
+         .found = "a kernel or projector with a number that follows from a sum of the job",
+         .expected = "formulas with such numbers, and kernels with numbers that are known",
+         .remedy = "apply it outside of the job; ray models that users write need the norm of what they read"});
   Recorder::record(std::move(statement));
   flush_many();
 }
@@ -92,6 +96,7 @@ void SessionRecorder::begin_job() {
   if (job_) throw InputError("a job is prepared within another one; state all of it in one function");
   flush();
   job_.emplace();
+  job_->numbers = std::make_shared<JobNumbers>(numbers_);
 }
 
 Prepared SessionRecorder::end_job() {
@@ -119,9 +124,14 @@ Prepared SessionRecorder::end_job() {
     if (auto array = each.lock()) results.push_back(std::move(array));
   std::vector<std::string> scratch;
   for (const auto& [kind, name] : job_->free) scratch.push_back(name);
+  auto numbers = job_->numbers;
   job_.reset();
-  return {std::static_pointer_cast<SessionRecorder>(shared_from_this()), std::move(steps), std::move(inputs),
-          std::move(results), std::move(scratch)};
+  return {std::static_pointer_cast<SessionRecorder>(shared_from_this()),
+          std::move(steps),
+          std::move(inputs),
+          std::move(results),
+          std::move(scratch),
+          std::move(numbers)};
 }
 
 void SessionRecorder::cancel_job() {
@@ -129,9 +139,23 @@ void SessionRecorder::cancel_job() {
   job_.reset();
 }
 
+std::vector<double> SessionRecorder::numbers(const KeptSteps& steps) {
+  const auto device = static_cast<std::size_t>(session_.plan().slabs.front().device);
+  std::vector<double> result(NumbersPool::most);
+  if (fp64() && session_.devices()[device].info().fp64) {
+    session_.read(steps, exact_numbers, result.data(), result.size() * sizeof(double));
+    return result;
+  }
+  std::vector<float> values(result.size());
+  session_.read(steps, exact_numbers, values.data(), values.size() * sizeof(float));
+  std::copy(values.begin(), values.end(), result.begin());
+  return result;
+}
+
 void SessionRecorder::perform(Step step, const Sums& sums, const Scope*) {
   session_.extend_halo(step.halo_low, step.halo_high);
   if (job_) {
+    if (!sums.empty()) job_->numbers->add_sums(step, sums, fp64());
     job_->steps.push_back(std::move(step));
     return;
   }
@@ -143,7 +167,8 @@ void SessionRecorder::perform(Step step, const Sums& sums, const Scope*) {
 }
 
 Number SessionRecorder::number_of(const Scalar& scalar) {
-  return [number = static_cast<float>(value(scalar))](const Scalars&) { return number; };
+  if (job_ && is_on_device(*scalar.node())) return {{}, job_->numbers->place_of(scalar.node())};
+  return {[number = static_cast<float>(value(scalar))](const Scalars&) { return number; }};
 }
 
 }  // namespace halocline::expressions

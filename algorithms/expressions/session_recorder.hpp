@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "algorithms/expressions/job_numbers.hpp"
 #include "algorithms/expressions/recorder.hpp"
 
 namespace halocline::expressions {
@@ -25,13 +26,15 @@ class SessionRecorder : public Recorder {
   std::vector<Device> devices() override { return session_.devices(); }
   void release(const Storage& storage) override;
 
-  /// Makes the statements from here to end_job() those of a prepared job (Context::record). Sums throw InputError
-  /// meanwhile.
+  /// Makes the statements from here to end_job() those of a prepared job (Context::record).
   void begin_job();
   /// Throws as Context::record() does; the statements have been lost or computed then.
   Prepared end_job();
   /// Makes them statements like others.
   void cancel_job();
+
+  /// Numbers on the device once the steps of a job have ended.
+  std::vector<double> numbers(const KeptSteps& steps);
 
   /// Label for the names of a step's private arrays: no other step gets it.
   std::string next_label() { return std::to_string(++labels_) + " "; }
@@ -41,6 +44,7 @@ class SessionRecorder : public Recorder {
   struct Job {
     std::vector<Step> steps;
     std::multimap<ArrayKind, std::string> free;  // arrays of the job that it needs no longer
+    std::shared_ptr<JobNumbers> numbers;
   };
   std::string allocate(ArrayKind kind) override;
   void extend(const Program& program) override { session_.extend_now(program); }
@@ -50,6 +54,7 @@ class SessionRecorder : public Recorder {
 
   Session session_;
   std::optional<Job> job_;
+  std::shared_ptr<NumbersPool> numbers_ = std::make_shared<NumbersPool>();
   int labels_ = 0;
 };
 

@@ -27,8 +27,12 @@ struct Storage {
   std::weak_ptr<Recorder> recorder;
 };
 
-/// A number that a step finds when it runs.
-using Number = std::function<float(const Scalars&)>;
+/// A number that a step finds when it runs: by a function, or among the numbers of prepared jobs on the device.
+struct Number {
+  std::function<float(const Scalars&)> on_host;
+  int on_device = -1;  ///< its place there (JobNumbers); -1: on_host() has it
+  float operator()(const Scalars& known) const { return on_host(known); }
+};
 
 /// An array that an expression reads, and which of its elements.
 struct Operand {

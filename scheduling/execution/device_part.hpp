@@ -34,6 +34,8 @@ class DevicePart {
   /// values, which may be under way.
   void save(const std::string& name);
   void load(const std::string& name);
+  /// Reads the beginning of an array that is whole on this device.
+  void read(const std::string& name, void* to, std::size_t bytes) { slab_.read(name, to, bytes); }
   /// Allocates another array of the plan.
   void add(const ArrayNeed& need) { slab_.add(need, plan_, device_); }
   /// Writes the interior of the output to the sink.

@@ -246,15 +246,25 @@ void Session::require_enqueued(const Step& step) const {
            "choose a `device` with more memory, or a projector of all views");
 }
 
-void Session::replay(const KeptSteps& steps) {
+// Throws InputError where the arrays of kept steps have been placed again.
+void Session::require_bound(const KeptSteps& steps) {
   if (!planned_) plan_again();
   if (steps.commands.empty())
     throw InputError({.what = "a prepared job",
                       .found = "bound to arrays that have been placed again since, to make room for others",
                       .expected = "arrays that are where they were",
                       .remedy = "prepare it after the last array and operator have been made"});
+}
+
+void Session::replay(const KeptSteps& steps) {
+  require_bound(steps);
   check_interrupt();
   parts_->each([&](DevicePart& part) { part.replay(steps); });
+}
+
+void Session::read(const KeptSteps& steps, const std::string& name, void* to, std::size_t bytes) {
+  require_bound(steps);
+  parts_->each([&](DevicePart& part) { part.read(name, to, bytes); });
 }
 
 // Forgets the commands of arrays that will be placed again.

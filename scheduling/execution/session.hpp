@@ -43,6 +43,8 @@ class Session {
   /// Enqueues kept steps again, with the arrays' present values. Throws InputError if the arrays have been placed again
   /// since keep(), ClError, Interrupted.
   void replay(const KeptSteps& steps);
+  /// Reads the beginning of a fixed array of their device once they have ended. Throws as replay() does.
+  void read(const KeptSteps& steps, const std::string& name, void* to, std::size_t bytes);
   /// Copies a whole array from and to the host.
   void write(const std::string& name, const VolumeSource& from);
   void read(const std::string& name, VolumeSink& to);
@@ -64,6 +66,7 @@ class Session {
   bool on_devices(const std::string& name) const { return place_of(plan_, name) != Place::host; }
   bool is_enqueued(const Step& step) const;
   void require_enqueued(const Step& step) const;
+  void require_bound(const KeptSteps& steps);
   void forget_kept();
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);

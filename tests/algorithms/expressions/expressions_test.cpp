@@ -206,12 +206,13 @@ __kernel void expression(__global float* restrict x0, __global const float* rest
 
 TEST(Expressions, HaveKernelsOfFourElements) {
   const Form& saxpy = form_with({Op::array, Op::scalar, Op::array, Op::multiply, Op::add});
-  const Pass pass{{{&saxpy, {{0}, {1}}, 0}, {&saxpy, {{0}, {0}}, 2}}, {true, true, false}};
+  const Pass pass{{{&saxpy, {{0}, {1}}, 0, {false}}, {&saxpy, {{0}, {0}}, 2, {true}}}, {true, true, false}};
   EXPECT_EQ(wide_kernel_text(pass), R"(#pragma OPENCL FP_CONTRACT OFF
 
-__kernel void expression(__global float4* restrict x0, __global const float4* restrict x1, float s0, float s1, ulong first, ulong end) {
+__kernel void expression(__global float4* restrict x0, __global const float4* restrict x1, float s0, int at1, __global const float* restrict numbers, ulong first, ulong end) {
   const size_t begin = first + ELEMENTS * get_global_id(0), last = min(begin + ELEMENTS, (size_t)end);
   for (size_t at = begin; at < last; ++at) {
+    const float s1 = numbers[at1];
     float4 v0 = x0[at];
     float4 v1 = x1[at];
     v0.x = v0.x + s0 * v1.x;
