@@ -215,6 +215,15 @@ void write(const Array& x, const VolumeSource& values) {
   recorder.session().write(x.storage()->name, values);
 }
 
+void write(const Array& x, const Array& values) {
+  if (values.space() != x.space())
+    throw InputError({.what = "an array's values",
+                      .found = "over " + values.space().text(),
+                      .expected = "over " + x.space().text()});
+  x.space().recorder().record(
+      Statement{&form_of<Elements<Op::array>>(), leaves_of(part_of(values)), x.storage(), nullptr, x.space().kind()});
+}
+
 Array uniform(const Space& space, std::uint64_t seed) {
   constexpr std::uint32_t purpose = 0x75;
   Volume values = Volume::uninitialised(space.grid());

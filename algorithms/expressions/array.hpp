@@ -90,6 +90,8 @@ Array load(const Space& space, const VolumeSource& values);
 Array load(const Space& space, const Volume& values);
 /// Replaces the values of an array, and of all copies that share its memory, where it lies. Throws as load() does.
 void write(const Array& x, const VolumeSource& values);
+/// The same with the values of an array, as a statement that is recorded. Throws InputError for another space.
+void write(const Array& x, const Array& values);
 /// Uniform in [0, 1), by Philox of `seed` and the element's number.
 Array uniform(const Space& space, std::uint64_t seed);
 /// An array with the same contents.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "algorithms/expressions/expression.hpp"
 #include "algorithms/expressions/session_recorder.hpp"
 #include "host/system/error.hpp"
 
@@ -49,12 +48,7 @@ void Prepared::write(const Array& input, const Volume& values) const {
 
 void Prepared::write(const Array& input, const Array& values) const {
   require_input(input);
-  if (values.space() != input.space())
-    throw InputError({.what = "an array's values",
-                      .found = "over " + values.space().text(),
-                      .expected = "over " + input.space().text()});
-  input.space().recorder().record(Statement{&form_of<Elements<Op::array>>(), leaves_of(part_of(values)),
-                                            input.storage(), nullptr, input.space().kind()});
+  expressions::write(input, values);
 }
 
 double Prepared::value(const Scalar& number) const {

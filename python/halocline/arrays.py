@@ -250,6 +250,12 @@ class Prepared:
             values = np.ascontiguousarray(values, np.float32)
         self._core.write(array, values)
 
+    def value(self, number: Scalar) -> float:
+        """A sum, dot or norm of the function, or a number that follows from them, as of the last replay. Raises
+        InputError for another one."""
+        _require(number, Scalar, "number", "a Scalar that the function of the job made")
+        return float(self._core.value(number))
+
     @property
     def commands(self) -> int:
         """Kernels, fills and copies of a replay."""
@@ -294,8 +300,22 @@ class Context:
             job.replay()
             job.result.get()
 
-        Raises InputError for sums (sum, dot, norm), get() and float() in the function, and where one device does not
-        hold all arrays.
+        Sums, dots, norms and what follows from them are computed on the device, and may be numbers of formulas.
+        An iteration changes its arrays in place:
+
+            def iterate():
+                q = A(p)
+                alpha = gamma / arrays.dot(q, q)
+                x.assign(x + alpha * p)
+                ...
+                return alpha
+
+            job = on.record(iterate)
+            job.replay()
+            job.value(job.result)
+
+        Raises InputError for get() and float() in the function, for kernels and ray models with a number that follows
+        from a sum of it, and where one device does not hold all arrays.
         """
         if not callable(function):
             raise TypeError(f"function= is {type(function).__name__}; expected a function without arguments")

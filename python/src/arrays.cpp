@@ -181,8 +181,18 @@ void add_scalar(nb::module_& module) {
 }
 
 void add_array(nb::module_& module) {
-  nb::class_<Lazy> array(module, "DeviceArray", "float32 values over a space, on devices; never changes.");
+  nb::class_<Lazy> array(module, "DeviceArray",
+                         "float32 values over a space, on devices; only assign() and jobs change them.");
   array.def_prop_ro("space", [](const Lazy& a) { return a.space(); }).def("get", &get, "The values, as a NumPy array.");
+  array.def(
+      "assign",
+      [](const LazyPointer& self, const LazyPointer& values) {
+        recorded([&] {
+          record_all(self->space());
+          ex::write(self->array(), values->array());
+        });
+      },
+      "Replaces the values, in the same memory: for jobs that go on from replay to replay (Context.record).");
   add_binary<Op::add>(array, "__add__", "__radd__");
   add_binary<Op::subtract>(array, "__sub__", "__rsub__");
   add_binary<Op::multiply>(array, "__mul__", "__rmul__");
@@ -230,6 +240,12 @@ void add_prepared(nb::module_& module) {
             with_recorded(self.on, [&] { self.job.write(array->array(), source); });
           },
           nb::sig("def write(self, array: DeviceArray, values: typing.Any) -> None"))
+      .def("value",
+           [](const PreparedJob& self, const Scalar& number) {
+             double result = 0;
+             computed([&] { result = self.job.value(number); });
+             return result;
+           })
       .def_prop_ro("commands", [](const PreparedJob& self) { return self.job.commands(); });
 }
 

@@ -51,11 +51,51 @@ def test_other_work_between_replays(on, volume, projections):
     assert all(np.array_equal(a.get(), b) for a, b in zip(others, expected))
 
 
+class Cgls:
+    def __init__(self, A, b):
+        self.A, self.r, self.p = A, 1 * b, A.T(b)
+        self.x = 0 * self.p
+
+    def iterate(self):
+        A, p = self.A, self.p
+        s = A.T(self.r)
+        gamma, q = arrays.dot(s, s), A(p)
+        alpha = gamma / arrays.dot(q, q)
+        self.x.assign(self.x + alpha * p)
+        self.r.assign(self.r - alpha * q)
+        s = A.T(self.r)
+        p.assign(s + arrays.dot(s, s) / gamma * p)
+        return gamma, alpha
+
+
+def test_an_iteration_is_a_job(on, projections):
+    b = on.array(projections)
+    replayed, stated = Cgls(on.operator, b), Cgls(on.operator, b)
+    before = 1 * replayed.x  # a formula of the values from before
+    job = on.record(replayed.iterate)
+    for _ in range(4):
+        gamma, alpha = stated.iterate()
+        assert job.value(job.result[0]) == pytest.approx(float(gamma), rel=1e-6)
+        assert job.value(2 * job.result[1]) == pytest.approx(2 * float(alpha), rel=1e-6)
+        job.replay()
+    stated.iterate()
+    assert np.array_equal(replayed.x.get(), stated.x.get()) and replayed.x.get().any()
+    assert not before.get().any()
+    with pytest.raises(hc.InputError, match="ask the job"):
+        float(job.result[0])
+    with pytest.raises(hc.InputError, match="a sum outside of it"):
+        job.value(arrays.dot(b, b))
+    with pytest.raises(TypeError, match="number="):
+        job.value(1.0)
+    with pytest.raises(hc.InputError, match="over projections"):
+        replayed.x.assign(b)
+
+
 def test_what_is_refused(on, volume, projections):
     A = on.operator
     x, y = on.array(volume), on.array(projections)
-    with pytest.raises(hc.InputError, match="a sum over a volume"):
-        on.record(lambda: x / arrays.norm(x))
+    with pytest.raises(hc.InputError, match="reads a value"):
+        on.record(lambda: x / float(arrays.norm(x)))
     with pytest.raises(hc.InputError, match="reads a value"):
         on.record(lambda: (2 * x).get())
     with pytest.raises(hc.InputError, match="without a statement"):

@@ -234,7 +234,7 @@ TEST(Prepared, ComputesEveryFormulaOfNumbers) {
   job.replay();
   for (std::size_t n = 0; n < expected.size(); ++n) {
     const double known = value(expected[n]);
-    EXPECT_EQ(job.value(numbers[n]), known) << n;
+    EXPECT_DOUBLE_EQ(job.value(numbers[n]), known) << n;
     EXPECT_FLOAT_EQ(read(results[n]).voxels.back(), static_cast<float>(known)) << n;
   }
 }
