@@ -28,6 +28,21 @@ Array LinearOperator::operator()(const Array& x) const {
   return result;
 }
 
+void LinearOperator::move_to(const Geometry& geometry) const {
+  if (!move_)
+    throw InputError({.what = "the operator of move_to()",
+                      .found = "one that is no projector",
+                      .expected = "what projector() returns, or its adjoint",
+                      .remedy = "move the projector, and with it what it was combined to"});
+  move_(geometry);
+}
+
+LinearOperator LinearOperator::with_move(Move move) const {
+  LinearOperator result = *this;
+  result.move_ = std::move(move);
+  return result;
+}
+
 double power_norm(const Space& domain, const LinearOperator::Function& normal) {
   constexpr int steps = 20;
   constexpr double margin = 1.05;

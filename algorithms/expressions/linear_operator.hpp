@@ -6,6 +6,10 @@
 
 #include "algorithms/expressions/expression.hpp"
 
+namespace halocline {
+struct Geometry;
+}
+
 namespace halocline::expressions {
 
 /// A and its adjoint: A * x is recorded like other statements.
@@ -20,7 +24,16 @@ class LinearOperator {
   const Space& range() const { return range_; }
   /// A x. Throws InputError for an array of another space.
   Array operator()(const Array& x) const;
-  LinearOperator adjoint() const { return {range_, domain_, adjoint_, apply_}; }
+  LinearOperator adjoint() const { return LinearOperator(range_, domain_, adjoint_, apply_).with_move(move_); }
+
+  /// Replaces the geometry of a projector, of as many views: for statements and replays of prepared jobs from now on.
+  /// Copies, the adjoint and combinations with other operators are moved with it. Nothing is compiled or planned.
+  /// Throws InputError for an operator that is no projector, as projector() does, and for a geometry that needs other
+  /// arrays than the first.
+  void move_to(const Geometry& geometry) const;
+  using Move = std::function<void(const Geometry&)>;
+  /// The operator with this for move_to().
+  LinearOperator with_move(Move move) const;
 
   /// The largest singular value: 20 steps of the power method on A^T A from random values, times 1.05, so that step
   /// lengths that follow from it are safe.
@@ -35,6 +48,7 @@ class LinearOperator {
  private:
   Space domain_, range_;
   Function apply_, adjoint_;
+  Move move_;
 };
 
 /// The largest singular value of a K whose K^T K is `normal`, as LinearOperator::norm() finds it.

@@ -9,7 +9,7 @@ namespace halocline::expressions {
 
 struct Prepared::State {
   std::shared_ptr<SessionRecorder> recorder;  // the first: the others need it as they go
-  std::shared_ptr<KeptSteps> steps;
+  std::shared_ptr<KeptJob> job;
   Arrays inputs, results;
   std::vector<std::string> scratch;
   std::shared_ptr<JobNumbers> numbers;
@@ -19,14 +19,14 @@ struct Prepared::State {
   }
 };
 
-Prepared::Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs,
+Prepared::Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptJob> job, Arrays inputs,
                    Arrays results, std::vector<std::string> scratch, std::shared_ptr<JobNumbers> numbers)
-    : state_(new State{std::move(recorder), std::move(steps), std::move(inputs), std::move(results), std::move(scratch),
+    : state_(new State{std::move(recorder), std::move(job), std::move(inputs), std::move(results), std::move(scratch),
                        std::move(numbers)}) {}
 
 void Prepared::replay() const {
   state_->recorder->flush();
-  state_->recorder->session().replay(*state_->steps);
+  state_->recorder->session().replay(*state_->job);
 }
 
 void Prepared::require_input(const Array& array) const {
@@ -52,11 +52,11 @@ void Prepared::write(const Array& input, const Array& values) const {
 }
 
 double Prepared::value(const Scalar& number) const {
-  return state_->numbers->value(*number.node(), state_->recorder->numbers(*state_->steps));
+  return state_->numbers->value(*number.node(), state_->recorder->numbers(*state_->job));
 }
 
 std::size_t Prepared::commands() const {
-  return state_->steps->commands.size();
+  return state_->job->kernels.commands.size();
 }
 
 }  // namespace halocline::expressions

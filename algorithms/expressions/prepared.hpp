@@ -9,7 +9,7 @@
 #include "algorithms/expressions/array.hpp"
 
 namespace halocline {
-struct KeptSteps;
+struct KeptJob;
 }
 
 namespace halocline::expressions {
@@ -41,7 +41,7 @@ class Prepared {
   friend class SessionRecorder;
   struct State;
   using Arrays = std::vector<std::shared_ptr<Storage>>;
-  Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptSteps> steps, Arrays inputs, Arrays results,
+  Prepared(std::shared_ptr<SessionRecorder> recorder, std::shared_ptr<KeptJob> job, Arrays inputs, Arrays results,
            std::vector<std::string> scratch, std::shared_ptr<JobNumbers> numbers);
   void require_input(const Array& array) const;
   std::shared_ptr<State> state_;

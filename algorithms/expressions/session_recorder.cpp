@@ -107,7 +107,7 @@ Prepared SessionRecorder::end_job() {
       new_arrays.push_back(each);
     else
       inputs.push_back(std::move(each));
-  std::shared_ptr<KeptSteps> steps;
+  std::shared_ptr<KeptJob> job;
   try {
     Recorder::flush();
     if (job_->steps.empty())
@@ -115,7 +115,7 @@ Prepared SessionRecorder::end_job() {
                         .found = "one without a statement whose result anybody keeps",
                         .expected = "statements",
                         .remedy = "return, or assign, its results"});
-    steps = session_.keep(job_->steps);
+    job = session_.keep(std::move(job_->steps));
   } catch (...) {
     cancel_job();
     throw;
@@ -127,7 +127,7 @@ Prepared SessionRecorder::end_job() {
   auto numbers = job_->numbers;
   job_.reset();
   return {std::static_pointer_cast<SessionRecorder>(shared_from_this()),
-          std::move(steps),
+          std::move(job),
           std::move(inputs),
           std::move(results),
           std::move(scratch),
@@ -139,15 +139,15 @@ void SessionRecorder::cancel_job() {
   job_.reset();
 }
 
-std::vector<double> SessionRecorder::numbers(const KeptSteps& steps) {
+std::vector<double> SessionRecorder::numbers(const KeptJob& job) {
   const auto device = static_cast<std::size_t>(session_.plan().slabs.front().device);
   std::vector<double> result(NumbersPool::most);
   if (fp64() && session_.devices()[device].info().fp64) {
-    session_.read(steps, exact_numbers, result.data(), result.size() * sizeof(double));
+    session_.read(job, exact_numbers, result.data(), result.size() * sizeof(double));
     return result;
   }
   std::vector<float> values(result.size());
-  session_.read(steps, exact_numbers, values.data(), values.size() * sizeof(float));
+  session_.read(job, exact_numbers, values.data(), values.size() * sizeof(float));
   std::copy(values.begin(), values.end(), result.begin());
   return result;
 }

@@ -34,7 +34,7 @@ class SessionRecorder : public Recorder {
   void cancel_job();
 
   /// Numbers on the device once the steps of a job have ended.
-  std::vector<double> numbers(const KeptSteps& steps);
+  std::vector<double> numbers(const KeptJob& job);
 
   /// Label for the names of a step's private arrays: no other step gets it.
   std::string next_label() { return std::to_string(++labels_) + " "; }

@@ -3,6 +3,7 @@
 #include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/solvers/moving_pair.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "host/system/log.hpp"
 
@@ -11,16 +12,21 @@ namespace {
 
 using StepOf = Step (RayOperator::*)(const std::string& from, const std::string& to) const;
 
-RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         std::optional<Projector> chosen, int largest_subset) {
+Projector checked(std::optional<Projector> chosen, const Geometry& geometry, const Grid& volume,
+                  const Grid& projections) {
   check_projection_grids(geometry, volume, projections);
   const Projector projector = projector_of(chosen, false, geometry, volume, projections);
   log_automatic_ray_ends(geometry, volume, projections);
   if (const std::string note = note_on_fine_voxels(chosen, geometry, volume, projections); !note.empty())
     library_log()->warn("{}", note);
+  return projector;
+}
+
+// The operator of a pair, whose arrays the Context has afterwards.
+RayOperator ray_operator(const Context& on, const Grid& volume, const Grid& projections, ProjectorPair pair,
+                         int largest_subset) {
   SessionRecorder& recorder = on.recorder();
-  const RayOperator A = RayOperator(geometry, volume, projections, projector, recorder.session().models())
-                            .labelled(recorder.next_label());
+  const RayOperator A = RayOperator(volume, projections, std::move(pair)).labelled(recorder.next_label());
   Program program = A.program("projector", largest_subset);
   program.each = {A.project("volume", "projections"), A.backproject("projections", "volume")};
   recorder.session().extend(program);
@@ -81,15 +87,30 @@ LinearOperator operator_of(const RayOperator& A, const Space& volume, const Spac
 
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
                          std::optional<Projector> projector) {
-  const RayOperator A = ray_operator(on, geometry, volume, projections, projector, 0);
-  return operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, std::nullopt);
+  const Projector named = checked(projector, geometry, volume, projections);
+  const auto pair_of = [=, models = on.recorder().session().models()](const Geometry& its) {
+    return named_pair(its, volume, projections, named, models);
+  };
+  const auto pair = std::make_shared<MovingPair>(pair_of(geometry));
+  const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
+  const auto move = [=, tables = A.program("projector", 0)](const Geometry& to) {
+    check_projection_grids(to, volume, projections);
+    on.flush();  // statements from before
+    pair->move_to(pair_of(to));
+    on.recorder().session().refill(tables);
+  };
+  return operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, std::nullopt)
+      .with_move(move);
 }
 
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
                                               const Grid& projections, int subsets,
                                               std::optional<Projector> projector) {
   const ViewSubsets sorted(static_cast<int>(projections.size[2]), subsets);
-  const RayOperator A = ray_operator(on, geometry, volume, projections, projector, sorted.largest());
+  const Projector named = checked(projector, geometry, volume, projections);
+  const RayOperator A = ray_operator(on, volume, projections,
+                                     named_pair(geometry, volume, projections, named, on.recorder().session().models()),
+                                     sorted.largest());
   std::vector<LinearOperator> result;
   for (int s = 0; s < subsets; ++s)
     result.push_back(

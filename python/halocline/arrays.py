@@ -53,6 +53,13 @@ class DeviceOperator:
             self._transposed = DeviceOperator(self._core.adjoint(), self)
         return self._transposed
 
+    def move_to(self, geometry: Geometry) -> None:
+        """Replaces the geometry of a projector, of as many views and the same detector: for A(x), A.T(y) and replays of
+        prepared jobs from now on. Nothing is compiled or planned. Raises InputError for an operator that is no projector,
+        and for a geometry that needs other arrays."""
+        geometry = require_geometry(geometry)
+        self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
+
     @property
     def domain(self) -> Any:
         return self._core.domain

@@ -260,6 +260,17 @@ void add_operators(nb::module_& module) {
              });
            })
       .def("adjoint", &LinearOperator::adjoint)
+      .def("move_to",
+           [](const LinearOperator& A, const GeometryFile& geometry, const std::optional<GridTuple>& stack) {
+             const ex::Space& own = A.range().kind() == ArrayKind::projections ? A.range() : A.domain();
+             computed([&] {
+               if (stack && own.kind() == ArrayKind::projections)
+                 require_same_grid(grid_of(*stack), "the projections of the geometry", own.grid(),
+                                   "those of the operator");
+               record_all(A.domain());
+               A.move_to(geometry.scan().geometry);
+             });
+           })
       .def("norm",
            [](const LinearOperator& A) {
              double norm = 0;

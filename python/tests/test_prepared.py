@@ -91,6 +91,25 @@ def test_an_iteration_is_a_job(on, projections):
         replayed.x.assign(b)
 
 
+def test_a_job_follows_its_geometry(geometry, grid, volume):
+    on = hc.Context(geometry, grid)
+    A, x = on.operator, on.array(volume)
+    job = on.record(lambda: A.T(A(x)))
+    rays, first = A(x).get(), job.result.get()
+    before = A(x)  # a formula of the geometry from before
+    turned = geometry[::-1]
+    A.T.move_to(turned)
+    other = hc.Context(turned, grid)
+    expected = other.operator.T(other.operator(other.array(volume))).get()
+    job.replay()
+    assert np.array_equal(before.get(), rays)
+    assert np.array_equal(job.result.get(), expected) and not np.array_equal(expected, first)
+    with pytest.raises(hc.InputError, match="the projections of the geometry"):
+        A.move_to(geometry[:-1])
+    with pytest.raises(TypeError, match="geometry"):
+        A.move_to(3)
+
+
 def test_what_is_refused(on, volume, projections):
     A = on.operator
     x, y = on.array(volume), on.array(projections)

@@ -19,6 +19,10 @@ class DevicePart {
 
   /// Fills fixed arrays and loads the kept arrays that reside on the device.
   void start(const std::vector<std::string>& to_load);
+  /// Fills fixed arrays again.
+  void refill(const std::vector<std::function<void(Slab&)>>& fills) {
+    for (const auto& fill : fills) fill(slab_);
+  }
   /// Performs the tasks of a step. `checked` is called before each.
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
   /// Enqueues the kernels of a step without transfers and sums.

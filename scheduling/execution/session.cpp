@@ -93,6 +93,13 @@ void Session::extend_now(const Program& program) {
   }
 }
 
+void Session::refill(const Program& program) {
+  if (!planned_) return plan_again();
+  parts_->each([&](DevicePart& part) { part.refill(program.start); });
+  for (const auto& each : kept_)
+    if (const auto job = each.lock()) job->stale = true;
+}
+
 void Session::extend_halo(int low, int high) {
   Requirements& needs = program_.needs;
   if (low <= needs.halo_low && high <= needs.halo_high) return;
@@ -216,17 +223,25 @@ void Session::perform(const Step& step) {
   parts_->each([&](DevicePart& part) { part.enqueue(step, none); });
 }
 
-std::shared_ptr<KeptSteps> Session::keep(const std::vector<Step>& steps) {
+std::shared_ptr<KeptJob> Session::keep(std::vector<Step> steps) {
   if (!planned_) plan_again();
-  for (const Step& step : steps) require_enqueued(step);
-  const auto result = std::make_shared<KeptSteps>();
-  for (const Step& step : steps) {
-    check_interrupt();
-    parts_->each([&](DevicePart& part) { part.enqueue(step, {}, *result); });
-  }
+  const auto result = std::make_shared<KeptJob>(KeptJob{std::move(steps), {}});
+  enqueue(*result);
   std::erase_if(kept_, [](const auto& each) { return each.expired(); });
   kept_.push_back(result);
   return result;
+}
+
+// Enqueues steps, and keeps their kernels.
+void Session::enqueue(KeptJob& job) {
+  for (const Step& step : job.steps) require_enqueued(step);
+  KeptSteps kernels;
+  for (const Step& step : job.steps) {
+    check_interrupt();
+    parts_->each([&](DevicePart& part) { part.enqueue(step, {}, kernels); });
+  }
+  job.kernels = std::move(kernels);
+  job.stale = false;
 }
 
 // Throws InputError unless the kernels of one device are the whole step.
@@ -247,30 +262,31 @@ void Session::require_enqueued(const Step& step) const {
 }
 
 // Throws InputError where the arrays of kept steps have been placed again.
-void Session::require_bound(const KeptSteps& steps) {
+void Session::require_bound(const KeptJob& job) {
   if (!planned_) plan_again();
-  if (steps.commands.empty())
+  if (job.kernels.commands.empty())
     throw InputError({.what = "a prepared job",
                       .found = "bound to arrays that have been placed again since, to make room for others",
                       .expected = "arrays that are where they were",
                       .remedy = "prepare it after the last array and operator have been made"});
 }
 
-void Session::replay(const KeptSteps& steps) {
-  require_bound(steps);
+void Session::replay(KeptJob& job) {
+  require_bound(job);
   check_interrupt();
-  parts_->each([&](DevicePart& part) { part.replay(steps); });
+  if (job.stale) return enqueue(job);
+  parts_->each([&](DevicePart& part) { part.replay(job.kernels); });
 }
 
-void Session::read(const KeptSteps& steps, const std::string& name, void* to, std::size_t bytes) {
-  require_bound(steps);
+void Session::read(const KeptJob& job, const std::string& name, void* to, std::size_t bytes) {
+  require_bound(job);
   parts_->each([&](DevicePart& part) { part.read(name, to, bytes); });
 }
 
 // Forgets the commands of arrays that will be placed again.
 void Session::forget_kept() {
   for (const auto& each : kept_)
-    if (const auto steps = each.lock()) *steps = {};
+    if (const auto job = each.lock()) job->kernels = {};
   kept_.clear();
 }
 

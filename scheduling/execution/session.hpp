@@ -13,6 +13,13 @@
 
 namespace halocline {
 
+/// Steps that are kept, and their kernels with all arguments.
+struct KeptJob {
+  std::vector<Step> steps;
+  KeptSteps kernels;
+  bool stale = false;  ///< the steps may have other kernels now
+};
+
 class Session {
  public:
   /// A session on one volume and one stack of projections, whose sizes extend() sets.
@@ -26,6 +33,9 @@ class Session {
   void extend(const Program& program);
   /// The same at once. Throws PlanError, and adds nothing, where it does not fit.
   void extend_now(const Program& program);
+  /// Fills the fixed arrays of a program that extend() added again, after all steps from before: their contents, and the
+  /// kernels of its steps, have changed.
+  void refill(const Program& program);
   /// Adds the halo that steps over slices read.
   void extend_halo(int low, int high);
 
@@ -39,12 +49,12 @@ class Session {
   void perform(const Step& step);
   /// Performs steps, and keeps their kernels with all arguments for replay(). Throws InputError for steps that are not
   /// kernels of one device that holds all arrays, and as perform() does.
-  std::shared_ptr<KeptSteps> keep(const std::vector<Step>& steps);
+  std::shared_ptr<KeptJob> keep(std::vector<Step> steps);
   /// Enqueues kept steps again, with the arrays' present values. Throws InputError if the arrays have been placed again
   /// since keep(), ClError, Interrupted.
-  void replay(const KeptSteps& steps);
+  void replay(KeptJob& job);
   /// Reads the beginning of a fixed array of their device once they have ended. Throws as replay() does.
-  void read(const KeptSteps& steps, const std::string& name, void* to, std::size_t bytes);
+  void read(const KeptJob& job, const std::string& name, void* to, std::size_t bytes);
   /// Copies a whole array from and to the host.
   void write(const std::string& name, const VolumeSource& from);
   void read(const std::string& name, VolumeSink& to);
@@ -66,7 +76,8 @@ class Session {
   bool on_devices(const std::string& name) const { return place_of(plan_, name) != Place::host; }
   bool is_enqueued(const Step& step) const;
   void require_enqueued(const Step& step) const;
-  void require_bound(const KeptSteps& steps);
+  void require_bound(const KeptJob& job);
+  void enqueue(KeptJob& job);
   void forget_kept();
   std::size_t bytes_of(const std::string& name) const;
   void hold(const std::string& name);
@@ -83,7 +94,7 @@ class Session {
   DeviceThreads threads_;
   std::unique_ptr<DeviceParts> parts_;
   std::set<std::string> used_, free_;  // arrays
-  std::vector<std::weak_ptr<KeptSteps>> kept_;
+  std::vector<std::weak_ptr<KeptJob>> kept_;
   int allocated_ = 0;
 };
 

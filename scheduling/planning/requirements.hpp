@@ -79,6 +79,7 @@ struct ArrayNeed {
   bool halo_inout = false;     // volumes that a step both writes and reads with a halo
   bool on_device = false;      // input or output that resides on the devices
   ArrayRole role = ArrayRole::own;
+  bool operator==(const ArrayNeed&) const = default;
 };
 
 /// A scratch array of the same shape in another role.

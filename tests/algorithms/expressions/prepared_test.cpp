@@ -273,6 +273,73 @@ TEST(Prepared, KeepsItsNumbersApart) {
   EXPECT_TRUE(same_bits(read(w), read(y)));
 }
 
+// Views with the detector moved, and turned about the axis.
+Geometry moved(const Geometry& of, double by) {
+  Geometry result = of;
+  for (View& view : result.views) {
+    view.projection_offset_x += by;
+    view.gantry_angle += 0.01 * by;
+  }
+  return result;
+}
+
+TEST(Prepared, FollowsItsGeometry) {
+  for (const auto& each : reference::scenes())
+    for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+      SCOPED_TRACE(each.name + ", " + projector_name(named));
+      const Context on(device());
+      const LinearOperator A = projector_on(on, each, named);
+      const Array x = uniform(A.domain(), 1), b = uniform(A.range(), 2), w = uniform(A.range(), 3);
+      Array result;
+      const Prepared job = on.record([&] { result = gradient_of(A, x, b, w); });
+      const Volume first = read(result);
+      for (const double by : {2.5, -1.25, 0.0}) {
+        const Array before = A * x;
+        adjoint(A).move_to(moved(each.geometry, by));
+        job.replay();
+        const Context other(device());
+        const LinearOperator B = projector(other, moved(each.geometry, by), each.grid, each.projections, named);
+        const Array like = gradient_of(B, uniform(B.domain(), 1), uniform(B.range(), 2), uniform(B.range(), 3));
+        const Volume found = read(result);
+        EXPECT_TRUE(same_bits(found, read(like))) << by;
+        EXPECT_TRUE(same_bits(read(A * x), read(B * uniform(B.domain(), 1)))) << by;
+        if (each.grid.count() > 1) EXPECT_EQ(same_bits(found, first), by == 0);
+        job.replay();
+        EXPECT_TRUE(same_bits(read(result), found));
+      }
+    }
+}
+
+TEST(Prepared, FollowsTheGeometryInSlabsToo) {
+  PlanOptions three;
+  three.minimum_slabs = 3;
+  const Context on(device(), three), other(device());
+  const LinearOperator A = projector_on(on), B = projector(other, moved(scene().geometry, 3), scene().grid,
+                                                           scene().projections, std::nullopt);
+  read(adjoint(A) * uniform(A.range(), 2));
+  A.move_to(moved(scene().geometry, 3));
+  EXPECT_TRUE(same_bits(read(A * uniform(A.domain(), 1)), read(B * uniform(B.domain(), 1))));
+  EXPECT_TRUE(same_bits(read(adjoint(A) * uniform(A.range(), 2)), read(adjoint(B) * uniform(B.range(), 2))));
+}
+
+TEST(Prepared, RefusesGeometriesThatDoNotFit) {
+  const Context on(device());
+  const LinearOperator A = projector_on(on);
+  const Array x = uniform(A.domain(), 1);
+  Array y;
+  const Prepared job = on.record([&] { y = A * x; });
+  const Volume before = read(y);
+  Geometry other = scene().geometry;
+  other.views.pop_back();
+  EXPECT_THAT(refusal_of([&] { A.move_to(other); }), HasSubstr("views"));
+  other = scene().geometry;
+  other.radius_cylindrical_detector = 100;
+  EXPECT_THAT(refusal_of([&] { A.move_to(other); }), AllOf(HasSubstr("moved to"), HasSubstr("another operator")));
+  EXPECT_THAT(refusal_of([&] { identity(A.domain()).move_to(scene().geometry); }), HasSubstr("no projector"));
+  job.replay();
+  EXPECT_TRUE(same_bits(read(y), before));
+}
+
 TEST(Prepared, RefusesWhatTheHostHasToDo) {
   const Context on(device());
   const LinearOperator A = projector_on(on);
