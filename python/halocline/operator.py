@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _opencl
 from .geometry import Geometry, require_geometry
 from .grid import Grid
+from .patches import Patches
 from .verbs import backproject, project
 
 try:
@@ -84,9 +85,18 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
         return float(np.sqrt(scale))
 
 
-def to_autograd(operator: Operator) -> Any:
-    """A differentiable function of torch tensors: A(x) with the gradient A^T g. Needs PyTorch."""
+def to_autograd(operator: Union[Operator, Patches]) -> Any:
+    """A differentiable function of torch tensors: A(x) with the gradient A^T g. Needs PyTorch.
+
+    Of Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the gradient by
+    project(). Tensors go through host memory.
+    """
     import torch  # type: ignore[import-not-found, unused-ignore]
+
+    if isinstance(operator, Patches):
+        return _autograd_of_patches(operator)
+    if not isinstance(operator, Operator):
+        raise TypeError(f"operator= is {type(operator).__name__}; expected an Operator, or Patches")
 
     class Projection(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
@@ -98,6 +108,23 @@ def to_autograd(operator: Operator) -> Any:
             return operator.T(gradient.contiguous())
 
     return Projection.apply
+
+
+def _autograd_of_patches(patches: Patches) -> Any:
+    import torch
+
+    class PatchesOfProjections(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, projections: Any) -> Any:
+            voxels = np.empty(patches.voxels, np.float32)
+            patches.backproject(projections.detach(), out=voxels)
+            return torch.from_numpy(voxels).to(projections.device)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return torch.from_numpy(patches.project(gradient)).to(gradient.device)
+
+    return PatchesOfProjections.apply
 
 
 def adjoint_error(operator: Operator, seed: int = 1) -> float:

@@ -50,6 +50,11 @@ class Patches:
         self._core.set_boxes([each.as_tuple() for each in placed])
         self.boxes = placed
 
+    @property
+    def voxels(self) -> int:
+        """The number of voxels of all boxes."""
+        return int(self._core.voxels)
+
     def set_views(self, views: Optional[Sequence[int]] = None) -> None:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
         if views is None:

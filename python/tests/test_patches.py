@@ -38,6 +38,23 @@ def test_views(geometry, placed, projections):
     assert np.allclose(even + patches.backproject(projections)[0], whole, rtol=1e-5, atol=1e-5 * whole.max())
 
 
+def test_they_are_a_layer_of_a_network(geometry, placed, projections):
+    torch = pytest.importorskip("torch")
+    patches = hc.Patches(geometry, placed, [placed[3], placed[5:7, 2:4, 1]])
+    y = torch.from_numpy(projections).requires_grad_()
+    voxels = hc.to_autograd(patches)(y)
+    assert voxels.shape == (patches.voxels,)
+    assert np.array_equal(voxels.detach().numpy(), np.concatenate([each.ravel() for each in patches.backproject(projections)]))
+    (voxels ** 2).sum().backward()
+    assert np.allclose(y.grad.numpy(), patches.project(2 * voxels.detach()), rtol=1e-5)
+
+
+def test_only_operators_become_layers(geometry, placed):
+    pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="operator="):
+        hc.to_autograd(geometry)
+
+
 def test_arrays_of_pyopencl_stay(geometry, placed, projections):
     cl = pytest.importorskip("pyopencl")
     array = pytest.importorskip("pyopencl.array")
