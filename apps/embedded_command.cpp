@@ -131,6 +131,7 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
   const MemoryGeometries geometries(run.geometries);
+  const MemoryProjectors projectors(run.projectors);
   const NamedCommand named = make_named_command(run.verb);
   CommonOptions common;
   Settings common_settings;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry_text.hpp"
+#include "algorithms/projectors/user_projector.hpp"
 #include "apps/images/memory_files.hpp"
 #include "host/opencl/device.hpp"
 #include "host/opencl/fft.hpp"
@@ -40,6 +41,7 @@ struct EmbeddedRun {
   std::vector<GivenSetting> settings = {};                      ///< its own and those of every verb
   MemoryFiles* images = nullptr;                                ///< what "mem:NAME" stands for
   const std::map<std::string, ScanFile>* geometries = nullptr;  ///< by their whole names, as "mem:geometry"
+  const MemoryProjectors::Map* projectors = nullptr;            ///< by their whole names, as "mem:own.cl"
   Progress progress = {};
   Cancellation* cancellation = nullptr;
   std::optional<ForeignHome> home = {};

@@ -92,6 +92,16 @@ Grid grid_of(const halocline_grid& grid, const char* what) {
   return result;
 }
 
+std::vector<Grid> grids_of(const halocline_grid* grids, int64_t count, const char* what) {
+  required(grids, what);
+  if (count < 1)
+    throw InputError({.what = "`count`", .found = fmt::to_string(count), .expected = "a number from 1 on"});
+  std::vector<Grid> result;
+  for (int64_t n = 0; n < count; ++n)
+    result.push_back(grid_of(grids[n], fmt::format("{}, number {}", what, n).c_str()));
+  return result;
+}
+
 halocline_grid c_grid(const Grid& grid) {
   halocline_grid result = HALOCLINE_GRID_INIT;
   for (std::size_t axis = 0; axis < 3; ++axis) result.size[axis] = static_cast<int64_t>(grid.size[axis]);
@@ -127,6 +137,28 @@ extern "C" int halocline_grid_projections(int64_t columns, int64_t rows, int64_t
     const Grid made = pixels.grid(positive_size(views, "`views`"));
     check_grid(made, "the grid");
     required(grid, "`grid`") = c_grid(made);
+  });
+}
+
+extern "C" int halocline_grid_part(const halocline_grid* grid, const int64_t first[3], const int64_t size[3],
+                                   halocline_grid* part) noexcept {
+  return guarded([&] {
+    const Grid whole = grid_of(required(grid, "`grid`"), "the grid");
+    required(first, "`first`");
+    required(size, "`size`");
+    halocline_grid result = *grid;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (first[axis] < 0 || size[axis] < 1 || size[axis] > grid->size[axis] ||
+          first[axis] > grid->size[axis] - size[axis])
+        throw InputError({.what = "the part of the grid",
+                          .found = fmt::format("{} values from {} on along axis {}", size[axis], first[axis], axis),
+                          .expected = fmt::format("a part of its {}", grid->size[axis])});
+      result.size[axis] = size[axis];
+    }
+    const auto origin =
+        whole.world(static_cast<double>(first[0]), static_cast<double>(first[1]), static_cast<double>(first[2]));
+    std::copy(origin.begin(), origin.end(), result.origin);
+    required(part, "`part`") = result;
   });
 }
 

@@ -1,6 +1,8 @@
 #include "algorithms/expressions/linear_operator.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "host/system/error.hpp"
 
@@ -41,6 +43,45 @@ LinearOperator LinearOperator::with_move(Move move) const {
   LinearOperator result = *this;
   result.move_ = std::move(move);
   return result;
+}
+
+LinearOperator LinearOperator::adjoint() const {
+  LinearOperator result(range_, domain_, adjoint_, apply_);
+  result.move_ = move_;
+  if (of_views_)
+    result.of_views_ = [of_views = of_views_](std::vector<int> numbers) {
+      return of_views(std::move(numbers)).adjoint();
+    };
+  return result;
+}
+
+LinearOperator LinearOperator::with_views(OfViews of_views) const {
+  LinearOperator result = *this;
+  result.of_views_ = std::move(of_views);
+  return result;
+}
+
+LinearOperator LinearOperator::views(std::span<const int> numbers) const {
+  if (!of_views_)
+    throw InputError({.what = "the operator of views()",
+                      .found = "one that is no projector of all views",
+                      .expected = "what projector() returns, or its adjoint",
+                      .remedy = "take the views of the projector, then combine the operators"});
+  const Space& stack = range_.kind() == ArrayKind::projections ? range_ : domain_;
+  const auto count = static_cast<int>(stack.grid().size[2]);
+  const auto refuse = [&](const std::string& found) {
+    throw InputError({.what = "`views`",
+                      .found = found,
+                      .expected = "numbers of views from 0 to " + std::to_string(count - 1) + ", each once"});
+  };
+  std::vector<int> views(numbers.begin(), numbers.end());
+  if (views.empty()) refuse("empty");
+  for (const int view : views)
+    if (view < 0 || view >= count) refuse(std::to_string(view));
+  std::sort(views.begin(), views.end());
+  if (const auto twice = std::adjacent_find(views.begin(), views.end()); twice != views.end())
+    refuse(std::to_string(*twice) + " twice");
+  return of_views_(std::move(views));
 }
 
 double power_norm(const Space& domain, const LinearOperator::Function& normal) {

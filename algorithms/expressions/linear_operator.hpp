@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "algorithms/expressions/expression.hpp"
 
@@ -24,7 +26,16 @@ class LinearOperator {
   const Space& range() const { return range_; }
   /// A x. Throws InputError for an array of another space.
   Array operator()(const Array& x) const;
-  LinearOperator adjoint() const { return LinearOperator(range_, domain_, adjoint_, apply_).with_move(move_); }
+  LinearOperator adjoint() const;
+
+  /// A projector on some of its views: y = A.views({4, 9}) * x is A x in these and 0 in the others, its adjoint reads
+  /// these alone. It has the bits of a projector of these views in the order of the scan, and its kernels are compiled
+  /// already. Throws InputError for a number that is no view, or there twice, for none, and for other operators.
+  LinearOperator views(std::span<const int> numbers) const;
+  LinearOperator views(std::initializer_list<int> numbers) const { return views(std::span(numbers)); }
+  using OfViews = std::function<LinearOperator(std::vector<int> numbers)>;
+  /// The operator with this for views(). The numbers are those of views, ascending.
+  LinearOperator with_views(OfViews of_views) const;
 
   /// Replaces the geometry of a projector, of as many views: for statements and replays of prepared jobs from now on.
   /// Copies, the adjoint and combinations with other operators are moved with it. Nothing is compiled or planned.
@@ -49,6 +60,7 @@ class LinearOperator {
   Space domain_, range_;
   Function apply_, adjoint_;
   Move move_;
+  OfViews of_views_;
 };
 
 /// The largest singular value of a K whose K^T K is `normal`, as LinearOperator::norm() finds it.

@@ -170,18 +170,58 @@ class Pending {
   bool done_ = false;
 };
 
+void upload_raw(DeviceSlab& slab, const VolumeSource& projections, std::size_t first, std::size_t pixels) {
+  if (slab.copy_from(projections, first, pixels, "raw", 0)) return;
+  if (projections.data() != nullptr)
+    return slab.upload_bytes("raw", 0, projections.data() + first, sizeof(float) * pixels);
+  slab.upload_bytes("raw", sizeof(float) * pixels, [&](std::byte* at, std::size_t begin, std::size_t count) {
+    projections.read(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+  });
+}
+
+// Downloads a slice that begins at pixel `first`. Memory of a sink has all of it after the slab's wait.
+void download_slice(DeviceSlab& slab, VolumeSink& sink, std::size_t first) {
+  const std::size_t pixels = sink.grid().count(), offset = sizeof(float) * first, bytes = sizeof(float) * pixels;
+  sink.begin();
+  if (slab.copy_to(sink, 0, pixels, "slices", offset)) return;
+  if (sink.data() != nullptr) return slab.download_bytes("slices", offset, sink.data(), bytes);
+  slab.download_bytes("slices", offset, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {
+    sink.write(begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+  });
+}
+
+// The same pixels in the same order, with their one layer along k. Throws InputError for more layers along all axes.
+Grid with_layer_along_k(const Grid& slice) {
+  for (const std::size_t across : {2, 1, 0}) {
+    if (slice.size[across] != 1) continue;
+    const std::array<std::size_t, 3> from{across == 0 ? 1u : 0u, across == 2 ? 1u : 2u, across};
+    Grid turned = slice;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      turned.size[axis] = slice.size[from[axis]];
+      turned.spacing[axis] = slice.spacing[from[axis]];
+      for (std::size_t row = 0; row < 3; ++row)
+        turned.direction[3 * row + axis] = slice.direction[3 * row + from[axis]];
+    }
+    return turned;
+  }
+  throw InputError({.what = "a slice",
+                    .found = fmt::format("{} x {} x {} pixels", slice.size[0], slice.size[1], slice.size[2]),
+                    .expected = "one layer along one axis"});
+}
+
 }  // namespace
 
-Slices::Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
+Slices::Slices(const Device& device, const VolumeSource& projections, const Geometry& geometry, const Grid& volume,
                const FdkParameters& parameters, std::size_t most_pixels)
-    : window_((check_slice_parameters(parameters),
-               check_fdk(geometry, projections.grid, volume, "the projections", "the geometry", parameters.redundancy),
-               geometry)),
-      stack_(projections.grid),
+    : window_(
+          (check_slice_parameters(parameters),
+           check_fdk(geometry, projections.grid(), volume, "the projections", "the geometry", parameters.redundancy),
+           geometry)),
+      stack_(projections.grid()),
       volume_(volume),
-      calibration_(calibration_of(parameters, projections.grid)),
+      calibration_(calibration_of(parameters, projections.grid())),
       parameters_(with_row_filter(with_calibration(parameters, calibration_), {device})),
-      filter_(geometry, projections.grid, parameters_),
+      filter_(geometry, projections.grid(), parameters_),
       most_pixels_(most_pixels) {
   const auto& padded = filter_.rows().padded.size;
   if (parameters.hardware_interpolation) {
@@ -211,11 +251,11 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   set_views(filter_, 0);
 }
 
-void Slices::add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams) {
+void Slices::add(const VolumeSource& projections, const Geometry& geometry, const std::vector<float>& beams) {
   const std::size_t count = geometry.views.size(), all = window_.views.size();
-  check_projections(projections.grid, "the new projections", geometry, "their geometry",
+  check_projections(projections.grid(), "the new projections", geometry, "their geometry",
                     DetectorShape::flat_or_cylinder);
-  require_same_grid(with_views(projections.grid, all), "the new projections", stack_, "those before");
+  require_same_grid(with_views(projections.grid(), all), "the new projections", stack_, "those before");
   if (count > all) throw InputError(fmt::format("{} new views are more than the window holds: {}", count, all));
   Geometry window = window_;
   window.views.erase(window.views.begin(), window.views.begin() + static_cast<std::ptrdiff_t>(count));
@@ -250,15 +290,15 @@ void Slices::add(const Volume& projections, const Geometry& geometry, const std:
 }
 
 // Uploads and filters views `first` to the last of the window, batch by batch, up to the end of the ring.
-void Slices::keep(const FdkFilter& filter, const Volume& projections, std::size_t first) {
-  const std::size_t all = window_.views.size(), bytes = 4 * stack_.slice();
+void Slices::keep(const FdkFilter& filter, const VolumeSource& projections, std::size_t first) {
+  const std::size_t all = window_.views.size(), pixels = stack_.slice();
   const auto [columns, rows, views] = filter.rows().padded.size;
   Pending pending(*slab_);  // the caller's projections may go away
   filter.start(*slab_);
   for (std::size_t view = first; view < all;) {
     check_interrupt();
     const std::size_t end = std::min({all, view + static_cast<std::size_t>(batch_), view + all - slot(view)});
-    slab_->upload_bytes("raw", 0, projections.voxels.data() + stack_.slice() * (view - first), bytes * (end - view));
+    upload_raw(*slab_, projections, pixels * (view - first), pixels * (end - view));
     filter.run(*slab_, {static_cast<std::int64_t>(view), static_cast<std::int64_t>(end)});
     const std::size_t border = parameters_.hardware_interpolation ? 0 : 1;  // MORE_ITEMS of filtered.clh
     slab_->launch({"slices.cl", "slices_keep", options_}, {columns + border, rows + border, end - view},
@@ -302,9 +342,9 @@ void Slices::load(std::span<const Grid> slices) {
   std::size_t pixels = 0;
   std::array<std::size_t, 3> items{0, 0, slices.size()};
   const std::size_t unroll = unroll_of(parameters_);
-  for (const Grid& slice : slices) {
-    check_grid(slice, "a slice");
-    if (slice.size[2] != 1) throw InputError(fmt::format("a slice has {} layers; expected one", slice.size[2]));
+  for (const Grid& given : slices) {
+    check_grid(given, "a slice");
+    const Grid slice = with_layer_along_k(given);
     const auto plane = plane_of(slice, volume_);
     planes.insert(planes.end(), plane.begin(), plane.end());
     const bool column = k_invariant_ && plane[8] == 0 && plane[9] == 0;
@@ -333,17 +373,28 @@ void Slices::enqueue(std::span<const Grid> slices) {
 }
 
 std::vector<Volume> Slices::reconstruct(std::span<const Grid> slices) {
-  enqueue(slices);
   std::vector<Volume> result;
-  Pending pending(*slab_);  // goes before the result does
-  std::size_t offset = 0;
-  for (const Grid& slice : slices) {
-    result.push_back(Volume::uninitialised(slice));
-    slab_->download_bytes("slices", offset, result.back().voxels.data(), 4 * slice.count());
-    offset += 4 * slice.count();
+  for (const Grid& slice : slices) result.push_back(Volume::uninitialised(slice));
+  std::vector<MemorySink> memory(result.begin(), result.end());
+  std::vector<VolumeSink*> sinks;
+  for (MemorySink& sink : memory) sinks.push_back(&sink);
+  reconstruct(sinks);
+  return result;
+}
+
+void Slices::reconstruct(std::span<VolumeSink* const> slices) {
+  std::vector<Grid> grids;
+  for (const VolumeSink* slice : slices) grids.push_back(slice->grid());
+  Pending pending(*slab_);  // goes before the results do
+  enqueue(grids);
+  std::size_t first = 0;
+  for (VolumeSink* slice : slices) {
+    download_slice(*slab_, *slice, first);
+    first += slice->grid().count();
   }
   pending.wait();
-  return result;
+  for (VolumeSink* slice : slices)
+    if (slice->data() != nullptr) slice->write(0, slice->grid().count(), slice->data());
 }
 
 Plan plan_slices(const Geometry& geometry, const Grid& projections, const Grid& volume, const FdkParameters& parameters,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/fdk/fdk.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
@@ -17,13 +18,16 @@ namespace halocline {
 /// (exact interpolation).
 class Slices {
  public:
-  /// The first window. `volume`: the grid whose planes these are; any others are computed in its coordinates, too.
-  /// most_pixels: of all slices of one call. parameters: no half precision; counts are float32, and their calibration,
-  /// which is copied, is that of the window's views. Throws InputError as fdk()
-  /// does and for a device that cannot interpolate in hardware, PlanError if the filtered projections do not fit the
-  /// device's memory together.
-  Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
+  /// The first window; projections that reside on the device are read there. `volume`: the grid whose planes these are;
+  /// any others are computed in its coordinates, too. most_pixels: of all slices of one call. parameters: no half
+  /// precision; counts are float32, and their calibration, which is copied, is that of the window's views. Throws
+  /// InputError as fdk() does and for a device that cannot interpolate in hardware, PlanError if the filtered
+  /// projections do not fit the device's memory together.
+  Slices(const Device& device, const VolumeSource& projections, const Geometry& geometry, const Grid& volume,
          const FdkParameters& parameters, std::size_t most_pixels);
+  Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
+         const FdkParameters& parameters, std::size_t most_pixels)
+      : Slices(device, MemorySource(projections), geometry, volume, parameters, most_pixels) {}
   Slices(const Slices&) = delete;
   Slices& operator=(const Slices&) = delete;
 
@@ -31,11 +35,16 @@ class Slices {
   /// beam: half circles): weights of a short scan belong to the place that a view has in its window. Throws InputError
   /// if the new window is none, or if the stacks differ but in the number of views. beams: for counts, those of the new
   /// views (CountsCalibration).
-  void add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams = {});
+  void add(const VolumeSource& projections, const Geometry& geometry, const std::vector<float>& beams = {});
+  void add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams = {}) {
+    add(MemorySource(projections), geometry, beams);
+  }
 
-  /// One slice a grid, of one layer each, in 1/mm, or the variance, 1/mm^2. Throws InputError for more pixels than
-  /// there is room for, or more than most_slices.
+  /// One slice a grid, of one layer along any axis, in 1/mm, or the variance, 1/mm^2. Throws InputError for more pixels
+  /// than there is room for, or more than most_slices.
   std::vector<Volume> reconstruct(std::span<const Grid> slices);
+  /// The slices on the grids of these sinks. Those that reside on the device get them there.
+  void reconstruct(std::span<VolumeSink* const> slices);
   /// Enqueues the slices without waiting, for benchmarks.
   void enqueue(std::span<const Grid> slices);
 
@@ -46,7 +55,7 @@ class Slices {
   static constexpr std::size_t most_slices = 64;
 
  private:
-  void keep(const FdkFilter& filter, const Volume& projections, std::size_t first);
+  void keep(const FdkFilter& filter, const VolumeSource& projections, std::size_t first);
   void set_views(const FdkFilter& filter, std::size_t first);
   std::size_t slot(std::size_t view) const { return (oldest_ + view) % window_.views.size(); }
   void load(std::span<const Grid> slices);

@@ -162,4 +162,18 @@ void add_noise_settings(Settings& settings, NoiseSettings& noise) {
       .group(noise_group);
 }
 
+void SlicesSettings::add_to(Settings& settings) {
+  add_filter_settings(settings, filter, false);
+  settings.add("variance", variance, "The variance of each pixel in place of its value");
+  settings.add("photons", noise.photons, "Photons a pixel of the unattenuated beam").positive();
+  settings.add("electronic", noise.electronic, "Standard deviation of the electronic noise, photons").not_negative();
+}
+
+FdkParameters SlicesSettings::parameters() const {
+  noise.check(false, variance, "`variance`");
+  FdkParameters parameters = filter.parameters();
+  if (variance) parameters.variance = noise.noise(false, 1);
+  return parameters;
+}
+
 }  // namespace halocline

@@ -42,4 +42,15 @@ struct NoiseSettings {
 
 void add_noise_settings(Settings& settings, NoiseSettings& noise);
 
+/// How Slices of line integrals are made.
+struct SlicesSettings {
+  FilterSettings filter;
+  NoiseSettings noise;
+  bool variance = false;  // in place of the values
+
+  void add_to(Settings& settings);
+  /// Throws InputError as NoiseSettings::check() does.
+  FdkParameters parameters() const;
+};
+
 }  // namespace halocline

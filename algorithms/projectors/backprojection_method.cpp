@@ -1,6 +1,12 @@
 #include "algorithms/projectors/backprojection_method.hpp"
 
+#include <stdexcept>
+
 namespace halocline {
+
+ViewTables BackprojectionMethod::view_tables() const {
+  throw std::logic_error(requirements().algorithm + " has no tables of views");
+}
 
 Program program_of(std::shared_ptr<const BackprojectionMethod> method) {
   Step step{

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/view_table.hpp"
 #include "scheduling/planning/program.hpp"
 #include "scheduling/slabs/slab.hpp"
 
@@ -25,6 +26,8 @@ class BackprojectionMethod {
   virtual std::vector<std::string> sums() const { return {}; }
   /// Once a device: fills fixed arrays (filter, matrices).
   virtual void start(Slab& slab) const = 0;
+  /// Its fixed arrays with numbers of each view, and no other. Throws std::logic_error where views share numbers.
+  virtual ViewTables view_tables() const;
   /// The order of views that filter() and accumulate() need (Step::order).
   virtual std::vector<int> order() const { return {}; }
   /// Rows of the projections that "raw" holds of a slab's detector rows (Step::rows_read).

@@ -70,6 +70,12 @@ void SliceBackprojection::start(Slab& slab) const {
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
+ViewTables SliceBackprojection::view_tables() const {
+  ViewTables tables = halocline::view_tables(table_, projections_.size[0]);
+  tables.insert(tables.end(), {{"matrices", 12}, {"axes", 1}});
+  return tables;
+}
+
 void SliceBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   const Range rows = slab.rows(), slices = slices_with_rows(slab);
   const auto columns = projections_.size[0], count = static_cast<std::size_t>(views.count());

@@ -19,6 +19,7 @@ class SliceBackprojection : public BackprojectionMethod {
   SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
+  ViewTables view_tables() const override;
   void filter(Slab& slab, Range views, const Scalars& scalars) const override;
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 

@@ -89,7 +89,7 @@ Patches::Patches(const Device& device, const Geometry& geometry, const Grid& vol
   options_ = fmt::format("-D DISTANCE_WEIGHT=0{}", projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
   const std::vector<float> none(12 * geometry.views.size(), 0.0f);
   matrices_ = filled("matrices", none.data(), none.size() * sizeof(float));
-  replace_views(0, geometry.views);
+  replace_views(0, geometry);
   set_views({});
 }
 
@@ -206,8 +206,11 @@ void Patches::set_views(std::span<const int> views) {
   set_view_options();
 }
 
-void Patches::replace_views(std::size_t first, std::span<const View> views) {
-  if (first + views.size() > geometry_.views.size())
+void Patches::replace_views(std::size_t first, const Geometry& geometry) {
+  const std::vector<View>& views = geometry.views;
+  if (geometry.radius_cylindrical_detector != 0)
+    throw InputError("the new views have a cylindrical detector; patches have flat ones");
+  if (first > geometry_.views.size() || views.size() > geometry_.views.size() - first)
     throw InputError({.what = "the new views",
                       .found = fmt::format("{} from {} on", views.size(), first),
                       .expected = fmt::format("a part of the {} there are", geometry_.views.size())});

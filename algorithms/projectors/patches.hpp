@@ -36,8 +36,9 @@ class Patches {
   /// The views that the calls that follow use, by number, in this order; empty: all. Throws InputError for a number
   /// that is none.
   void set_views(std::span<const int> views);
-  /// Views from `first` on get other poses. Throws InputError for more than there are.
-  void replace_views(std::size_t first, std::span<const View> views);
+  /// Views from `first` on get the poses of another geometry. Throws InputError for more than there are, and for a
+  /// cylindrical detector.
+  void replace_views(std::size_t first, const Geometry& geometry);
 
   /// Voxels of all boxes together, or of the volume for parts.
   std::size_t voxels() const { return voxels_; }

@@ -1,6 +1,12 @@
 #include "algorithms/projectors/projection_method.hpp"
 
+#include <stdexcept>
+
 namespace halocline {
+
+ViewTables ProjectionMethod::view_tables() const {
+  throw std::logic_error(requirements().algorithm + " has no tables of views");
+}
 
 Program program_of(std::shared_ptr<const ProjectionMethod> method) {
   Step step{.name = "project",

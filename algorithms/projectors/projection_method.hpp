@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/view_table.hpp"
 #include "scheduling/planning/program.hpp"
 #include "scheduling/slabs/slab.hpp"
 
@@ -22,6 +23,8 @@ class ProjectionMethod {
   virtual std::vector<std::string> sums() const { return {}; }
   /// Once a device: fills fixed arrays (matrices).
   virtual void start(Slab& slab) const = 0;
+  /// Its fixed arrays with numbers of each view, and no other. Throws std::logic_error where views share numbers.
+  virtual ViewTables view_tables() const;
   /// The order of views that project() needs (Step::order).
   virtual std::vector<int> order() const { return {}; }
   /// Throws InputError if the device cannot do it.

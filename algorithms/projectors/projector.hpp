@@ -83,6 +83,7 @@ class RayProjection : public ProjectionMethod {
                 const ProjectionParameters& parameters = {});
   Requirements requirements() const override;
   void start(Slab& slab) const override;
+  ViewTables view_tables() const override;
   std::vector<int> order() const override { return order_; }
   /// Throws InputError if the volume is to be images and the device cannot hold it.
   void check_device(const DeviceInfo& device) const override;
@@ -123,6 +124,7 @@ class RayBackprojection : public BackprojectionMethod {
                     bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
+  ViewTables view_tables() const override;
   void filter(Slab& slab, Range views, const Scalars& scalars) const override;
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 

@@ -17,6 +17,14 @@ constexpr ProjectorKind kinds[] = {{"joseph", "joseph", 1, 1, false},
                                    {"siddon", "siddon", 2, 0.5, false},
                                    {"distance-driven", "distance_driven", 3, 0.5, true}};
 
+std::size_t points_of_arc(std::size_t columns) {
+  return 2 * columns + 1;
+}
+
+bool has_arcs_of_views(const RayTable& table, std::size_t columns) {
+  return table.arcs.size() > 4 * points_of_arc(columns);
+}
+
 }  // namespace
 
 const ProjectorKind& kind_of(const Projector& projector) {
@@ -92,6 +100,14 @@ void add_table_arrays(Requirements& requirements, const RayTable& table) {
   add("sources", table.sources);
 }
 
+ViewTables view_tables(const RayTable& table, std::size_t columns) {
+  const std::size_t views = table.axes.size();
+  ViewTables tables{{"rays", table.rays.size() / views}};
+  if (has_arcs_of_views(table, columns)) tables.push_back({"arcs", table.arcs.size() / views});
+  if (!table.sources.empty()) tables.push_back({"sources", table.sources.size() / views});
+  return tables;
+}
+
 void set_table(Slab& slab, const RayTable& table) {
   const auto set = [&](const char* name, const auto& values) {
     if (!values.empty()) slab.set(name, values.data(), values.size() * sizeof(float));
@@ -103,9 +119,8 @@ void set_table(Slab& slab, const RayTable& table) {
 
 void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std::size_t columns, bool ends) {
   if (!table.arcs.empty()) {
-    const std::size_t arc = 2 * columns + 1;
     arguments.emplace_back(in("arcs"));
-    arguments.emplace_back(number(table.arcs.size() == 4 * arc ? 0 : arc));
+    arguments.emplace_back(number(has_arcs_of_views(table, columns) ? points_of_arc(columns) : 0));
   }
   if (ends && !table.sources.empty()) arguments.emplace_back(in("sources"));
 }

@@ -39,6 +39,8 @@ inline const char* faces_option(bool faces) {
   return faces ? " -D FACES" : "";
 }
 void add_table_arrays(Requirements& requirements, const RayTable& table);
+/// Those of its arrays that have numbers of each view.
+ViewTables view_tables(const RayTable& table, std::size_t columns);
 void set_table(Slab& slab, const RayTable& table);
 /// ARC_PARAMETERS, and ENDS_PARAMETERS if the kernel has them.
 void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std::size_t columns, bool ends = true);

@@ -70,6 +70,12 @@ void RayBackprojection::start(Slab& slab) const {
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
+ViewTables RayBackprojection::view_tables() const {
+  ViewTables tables = halocline::view_tables(table_, projections_.size[0]);
+  tables.insert(tables.end(), {{"matrices", 12}, {"axes", 1}});
+  return tables;
+}
+
 void RayBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   if (brick_) return filter_bricks(slab, views);
   const Range rows = slab.rows();

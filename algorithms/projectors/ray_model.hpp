@@ -1,6 +1,7 @@
 // The projector of a user's ray model, and its exact adjoint (cl/ray_model.clh).
 #pragma once
 
+#include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/rays.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 
@@ -22,6 +23,7 @@ class RayModel {
   /// Sizes, tables and the status; no volumes and projections.
   Requirements requirements(const std::string& algorithm, ProgramForm form) const;
   void start(Slab& slab) const;
+  ViewTables view_tables() const { return halocline::view_tables(table_, projections_.size[0]); }
   /// what: the input, for messages. Throws InputError as FixedPoint().
   FixedPoint fixed_point(const Scalars& scalars, const std::string& what) const;
   /// Launches a kernel over the pixels of `rows` and `views`: `read`, the tables of rays, `between`, the slab's extent,
@@ -49,6 +51,7 @@ class RayModelProjection : public ProjectionMethod {
   bool takes_norm() const override { return true; }
   std::vector<std::string> sums() const override { return {"fixed"}; }
   void start(Slab& slab) const override { model_.start(slab); }
+  ViewTables view_tables() const override { return model_.view_tables(); }
   void project(Slab& slab, Range views, const Scalars& scalars) const override;
 
  private:
@@ -64,6 +67,7 @@ class RayModelBackprojection : public BackprojectionMethod {
   bool takes_norm() const override { return true; }
   std::vector<std::string> sums() const override { return {"fixed"}; }
   void start(Slab& slab) const override { model_.start(slab); }
+  ViewTables view_tables() const override { return model_.view_tables(); }
   /// Adds the views to the fixed-point sums of all voxels of the slab.
   void filter(Slab& slab, Range views, const Scalars& scalars) const override;
   /// Makes float32 of the sums.

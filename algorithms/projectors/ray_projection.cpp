@@ -153,6 +153,12 @@ void RayProjection::start(Slab& slab) const {
     slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
+ViewTables RayProjection::view_tables() const {
+  ViewTables tables = halocline::view_tables(table_, projections_.size[0]);
+  if (images() && parameters_.projector == Projector::joseph) tables.push_back({"axes", 1});
+  return tables;
+}
+
 void RayProjection::loaded(Slab& slab) const {
   if (form_ == Form::slices) return stack_slices(slab);
   const auto held = slab.extended().count();

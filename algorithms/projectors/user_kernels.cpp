@@ -43,6 +43,12 @@ void UserKernels::start(Slab& slab) const {
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
 }
 
+ViewTables UserKernels::view_tables() const {
+  ViewTables tables = halocline::view_tables(table_, projections_.size[0]);
+  tables.push_back({"matrices", 12});
+  return tables;
+}
+
 void UserKernels::launch(Slab& slab, const std::string& kernel, const std::array<std::size_t, 3>& global,
                          const std::string& read, const std::string& written, Range slices, Range rows,
                          Range views) const {

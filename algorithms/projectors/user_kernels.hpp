@@ -13,6 +13,7 @@ class UserKernels {
   /// Adds sizes and the arrays besides volume and projections.
   void declare(Requirements& requirements) const;
   void start(Slab& slab) const;
+  ViewTables view_tables() const;
   void launch(Slab& slab, const std::string& kernel, const std::array<std::size_t, 3>& global, const std::string& read,
               const std::string& written, Range slices, Range rows, Range views) const;
   const UserProjector& projector() const { return projector_; }
@@ -32,6 +33,7 @@ class UserProjection : public ProjectionMethod {
       : kernels_(projector, geometry, volume, projections) {}
   Requirements requirements() const override;
   void start(Slab& slab) const override { kernels_.start(slab); }
+  ViewTables view_tables() const override { return kernels_.view_tables(); }
   void project(Slab& slab, Range views, const Scalars& scalars) const override;
 
  private:
@@ -45,6 +47,7 @@ class UserBackprojection : public BackprojectionMethod {
       : kernels_(projector, geometry, volume, projections) {}
   Requirements requirements() const override;
   void start(Slab& slab) const override { kernels_.start(slab); }
+  ViewTables view_tables() const override { return kernels_.view_tables(); }
   void filter(Slab&, Range, const Scalars&) const override {}
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 

@@ -61,6 +61,8 @@ std::string table_macros(const std::map<std::string, std::vector<float>>& tables
   return fmt::format("#define TABLE_PARAMETERS{}\n#define TABLE_ARGUMENTS{}\n{}", parameters, arguments, counts);
 }
 
+thread_local const MemoryProjectors::Map* memory_projectors = nullptr;
+
 }  // namespace
 
 UserProjector::UserProjector(const std::string& name, const std::string& given, UserProjectorOptions options)
@@ -93,6 +95,12 @@ UserProjector::UserProjector(const std::string& name, const std::string& given, 
 }
 
 UserProjector UserProjector::from_file(const std::filesystem::path& file, UserProjectorOptions options) {
+  if (memory_projectors != nullptr)
+    if (const auto found = memory_projectors->find(file.string()); found != memory_projectors->end()) {
+      if (!options.tables.empty())
+        throw InputError("`projector_table` belongs to a projector's file; a Projector has tables of its own");
+      return found->second;
+    }
   const std::string what = fmt::format("the projector '{}'", file.string());
   return {what, read_text_file(file.string(), what, most_bytes), std::move(options)};
 }
@@ -147,6 +155,12 @@ std::shared_ptr<const BackprojectionMethod> UserProjector::adjoint(const Geometr
                                                                    const Grid& projections) const {
   if (ray_model_) return std::make_shared<RayModelBackprojection>(*this, geometry, volume, projections);
   return std::make_shared<UserBackprojection>(*this, geometry, volume, projections);
+}
+
+MemoryProjectors::MemoryProjectors(const Map* projectors) : before_(std::exchange(memory_projectors, projectors)) {}
+
+MemoryProjectors::~MemoryProjectors() {
+  memory_projectors = before_;
 }
 
 bool is_projector_file(const std::string& name) {

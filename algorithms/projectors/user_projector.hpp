@@ -29,7 +29,8 @@ class UserProjector {
   /// name: of the projector, for messages. Throws InputError for a text that is neither a ray model nor a pair of
   /// kernels, is of another PROJECTOR_VERSION, or has a define or table that cannot be.
   UserProjector(const std::string& name, const std::string& source, UserProjectorOptions options = {});
-  /// The projector of a file. Throws InputError if it cannot be read, and as above.
+  /// The projector of a file, or one of MemoryProjectors, which has its tables. Throws InputError if it cannot be read,
+  /// and as above.
   static UserProjector from_file(const std::filesystem::path& file, UserProjectorOptions options = {});
 
   const std::string& name() const { return name_; }
@@ -60,6 +61,20 @@ class UserProjector {
   int halo_ = 0;
   std::optional<double> largest_weight_;
   std::array<std::size_t, 3> group_{};
+};
+
+/// While one of these lives, names of these projectors stand for them in this thread as those of files do. They end in
+/// ".cl". nullptr: none.
+class MemoryProjectors {
+ public:
+  using Map = std::map<std::string, UserProjector>;
+  explicit MemoryProjectors(const Map* projectors);
+  MemoryProjectors(const MemoryProjectors&) = delete;
+  MemoryProjectors& operator=(const MemoryProjectors&) = delete;
+  ~MemoryProjectors();
+
+ private:
+  const Map* before_;
 };
 
 /// True for a name that ends in ".cl".

@@ -21,6 +21,7 @@ class MovingProjection : public ProjectionMethod {
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
   void start(Slab& slab) const override { now().start(slab); }
+  ViewTables view_tables() const override { return now().view_tables(); }
   std::vector<int> order() const override { return now().order(); }
   void check_device(const DeviceInfo& device) const override { now().check_device(device); }
   void loaded(Slab& slab) const override { now().loaded(slab); }
@@ -44,6 +45,7 @@ class MovingBackprojection : public BackprojectionMethod {
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
   void start(Slab& slab) const override { now().start(slab); }
+  ViewTables view_tables() const override { return now().view_tables(); }
   std::vector<int> order() const override { return now().order(); }
   Range rows_read(Range rows) const override { return now().rows_read(rows); }
   void filter(Slab& slab, Range views, const Scalars& scalars) const override { now().filter(slab, views, scalars); }

@@ -10,7 +10,7 @@
 namespace halocline::expressions {
 namespace {
 
-using StepOf = Step (RayOperator::*)(const std::string& from, const std::string& to) const;
+using StepOf = std::function<Step(const std::string& from, const std::string& to)>;
 
 Projector checked(std::optional<Projector> chosen, const Geometry& geometry, const Grid& volume,
                   const Grid& projections) {
@@ -51,12 +51,12 @@ Step with_norm(Step step, const Number& norm) {
 }
 
 // Records a step of A. `views`: of a subset; none: all.
-Array record(const RayOperator& A, StepOf step_of, const Array& from, Array to, std::optional<Range> views) {
+Array record(const StepOf& step_of, bool takes_norm, const Array& from, Array to,
+             std::optional<Range> views = std::nullopt) {
   StepStatement statement{{from.storage()}, {to.storage()}};
-  if (step_of == &RayOperator::backproject ? A.backproject_takes_norm() : A.project_takes_norm())
-    statement.scalars = {norm(from)};
+  if (takes_norm) statement.scalars = {norm(from)};
   statement.make = [=](const auto& reads, const auto& writes, const auto& numbers) {
-    Step step = (A.*step_of)(reads.front(), writes.front());
+    Step step = step_of(reads.front(), writes.front());
     if (!numbers.empty()) step = with_norm(std::move(step), numbers.front());
     if (views) step.views = [part = *views](const Scalars&) { return part; };
     return step;
@@ -65,20 +65,39 @@ Array record(const RayOperator& A, StepOf step_of, const Array& from, Array to, 
   return to;
 }
 
-LinearOperator operator_of(const RayOperator& A, const Space& volume, const Space& projections, StepOf project,
-                           std::optional<Range> views) {
+Array new_array(const Space& space) {
+  Array result;
+  result.overwrite(space);
+  return result;
+}
+
+LinearOperator operator_of(const RayOperator& A, const Space& volume, const Space& projections,
+                           std::optional<Range> views, bool fast = false) {
   const auto apply = [=](const Array& x) {
-    Array y;
-    if (views)
-      y = zeros(projections);
-    else
-      y.overwrite(projections);
-    return record(A, project, x, y, views);
+    const StepOf project = [=](const auto& from, const auto& to) {
+      return fast ? A.project_fast(from, to) : A.project(from, to);
+    };
+    return record(project, A.project_takes_norm(), x, views ? zeros(projections) : new_array(projections), views);
   };
   const auto adjoint = [=](const Array& y) {
-    Array x;
-    x.overwrite(volume);
-    return record(A, &RayOperator::backproject, y, x, views);
+    const StepOf backproject = [=](const auto& from, const auto& to) { return A.backproject(from, to); };
+    return record(backproject, A.backproject_takes_norm(), y, new_array(volume), views);
+  };
+  return {volume, projections, apply, adjoint};
+}
+
+LinearOperator operator_of_views(const RayOperator& A, const Space& volume, const Space& projections,
+                                 std::vector<int> numbers) {
+  const ViewNumbers views = std::make_shared<const std::vector<std::int32_t>>(std::move(numbers));
+  const auto apply = [=](const Array& x) {
+    const StepOf project = [=](const auto& from, const auto& to) { return A.project(from, to, views); };
+    return record(project, A.project_takes_norm(), x, new_array(projections));
+  };
+  const auto adjoint = [=](const Array& y) {
+    const StepOf keep = [=](const auto& from, const auto& to) { return A.keep(from, to, views); };
+    const StepOf backproject = [=](const auto& from, const auto& to) { return A.backproject(from, to, views); };
+    const bool norm = A.backproject_takes_norm();  // that of these views
+    return record(backproject, norm, norm ? record(keep, false, y, new_array(projections)) : y, new_array(volume));
   };
   return {volume, projections, apply, adjoint};
 }
@@ -99,8 +118,14 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
     pair->move_to(pair_of(to));
     on.recorder().session().refill(tables);
   };
-  return operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, std::nullopt)
-      .with_move(move);
+  const Space x = on.volume(volume), y = on.projections(projections);
+  const auto ready = std::make_shared<bool>(false);
+  const auto of_views = [=](std::vector<int> numbers) {
+    if (!*ready) on.recorder().session().extend_now(A.views_program());
+    *ready = true;
+    return operator_of_views(A, x, y, std::move(numbers));
+  };
+  return operator_of(A, x, y, std::nullopt).with_views(of_views).with_move(move);
 }
 
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
@@ -113,17 +138,16 @@ std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry&
                                      sorted.largest());
   std::vector<LinearOperator> result;
   for (int s = 0; s < subsets; ++s)
-    result.push_back(
-        operator_of(A, on.volume(volume), on.projections(projections), &RayOperator::project, sorted.range(s)));
+    result.push_back(operator_of(A, on.volume(volume), on.projections(projections), sorted.range(s)));
   return result;
 }
 
 LinearOperator projector(const Recording& on, const RayOperator& A) {
-  return operator_of(A, on.volumes(), on.projections(), &RayOperator::project, std::nullopt);
+  return operator_of(A, on.volumes(), on.projections(), std::nullopt);
 }
 
 LinearOperator fast_projector(const Recording& on, const RayOperator& A) {
-  return operator_of(A, on.volumes(), on.projections(), &RayOperator::project_fast, std::nullopt);
+  return operator_of(A, on.volumes(), on.projections(), std::nullopt, true);
 }
 
 }  // namespace halocline::expressions

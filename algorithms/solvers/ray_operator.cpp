@@ -151,4 +151,25 @@ Step RayOperator::backproject(const std::string& from, const std::string& to) co
   return step_of(pair_.adjoint, from, to, label_ + adjoint_prefix);
 }
 
+Program RayOperator::views_program() const {
+  Program program;
+  const PickedViews views = picked();
+  views.declare(program);
+  views.declare(program, project("", ""), pair_.forward->view_tables());
+  views.declare(program, backproject("", ""), pair_.adjoint->view_tables());
+  return program;
+}
+
+Step RayOperator::project(const std::string& from, const std::string& to, const ViewNumbers& views) const {
+  return picked().on_views(project(from, to), pair_.forward->view_tables(), "projections", views);
+}
+
+Step RayOperator::backproject(const std::string& from, const std::string& to, const ViewNumbers& views) const {
+  return picked().on_views(backproject(from, to), pair_.adjoint->view_tables(), "raw", views);
+}
+
+Step RayOperator::keep(const std::string& from, const std::string& to, const ViewNumbers& views) const {
+  return picked().keep(from, to, views);
+}
+
 }  // namespace halocline

@@ -9,6 +9,7 @@
 
 #include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/picked_views.hpp"
 #include "scheduling/planning/program.hpp"
 
 namespace halocline {
@@ -67,7 +68,18 @@ class RayOperator {
   /// to = A^T from, or its replacement.
   Step backproject(const std::string& from, const std::string& to) const;
 
+  /// A on some of its views, by the kernels of all. Its steps need these arrays, too.
+  Program views_program() const;
+  /// to = A from in these views, 0 in the others.
+  Step project(const std::string& from, const std::string& to, const ViewNumbers& views) const;
+  /// to = A^T from of these views alone.
+  Step backproject(const std::string& from, const std::string& to, const ViewNumbers& views) const;
+  /// to = from in these views, 0 in the others.
+  Step keep(const std::string& from, const std::string& to, const ViewNumbers& views) const;
+
  private:
+  PickedViews picked() const { return {projections_, label_}; }
+
   Grid volume_, projections_;
   std::string label_;
   ProjectorPair pair_;

@@ -133,6 +133,10 @@ HALOCLINE_API int halocline_grid_volume(const int64_t size[3], const double spac
 HALOCLINE_API int halocline_grid_projections(int64_t columns, int64_t rows, int64_t views, double column_pitch,
                                              double row_pitch, halocline_grid* grid) HALOCLINE_NOEXCEPT;
 
+/* The part of a grid of `size` values from value `first` on: a box, a plane or a point of a volume. */
+HALOCLINE_API int halocline_grid_part(const halocline_grid* grid, const int64_t first[3], const int64_t size[3],
+                                      halocline_grid* part) HALOCLINE_NOEXCEPT;
+
 /* ---- scan geometries ---- */
 
 typedef struct halocline_geometry halocline_geometry;
@@ -323,6 +327,79 @@ HALOCLINE_API int halocline_reconstruct(halocline_context* context, const halocl
                                         const halocline_grid* volume_grid, float* volume,
                                         const halocline_reconstruct_options* options,
                                         halocline_reconstruct_result* result) HALOCLINE_NOEXCEPT;
+
+/* ---- patches ---- */
+
+/* Boxes of voxels from projections that are new at each call, or remain on the device: unfiltered voxel-driven
+ * back-projection, and its exact adjoint. They work on the first device of the context, which they keep. An object is
+ * for one thread at a time. */
+typedef struct halocline_patches halocline_patches;
+
+/* volume: the grid in whose coordinates boxes are computed. projections: that of all views. */
+HALOCLINE_API int halocline_patches_new(halocline_context* context, const halocline_geometry* geometry,
+                                        const halocline_grid* volume, const halocline_grid* projections,
+                                        halocline_patches** patches) HALOCLINE_NOEXCEPT;
+/* The boxes of the calls that follow: `count` grids of any place, direction, spacing and size; parts of a volume by
+ * halocline_grid_part(). Arrays of voxels hold one box after another. */
+HALOCLINE_API int halocline_patches_set_boxes(halocline_patches* patches, const halocline_grid* boxes,
+                                              int64_t count) HALOCLINE_NOEXCEPT;
+/* Voxels of all boxes together. */
+HALOCLINE_API int halocline_patches_voxel_count(const halocline_patches* patches, int64_t* count) HALOCLINE_NOEXCEPT;
+/* The views that the calls that follow use, by number; NULL: all. Projections have all of them all the same. */
+HALOCLINE_API int halocline_patches_set_views(halocline_patches* patches, const int64_t* views,
+                                              int64_t count) HALOCLINE_NOEXCEPT;
+/* Views from `first` on get the poses of another geometry with the same detector: a ring that new views enter. */
+HALOCLINE_API int halocline_patches_replace_views(halocline_patches* patches, int64_t first,
+                                                  const halocline_geometry* geometry) HALOCLINE_NOEXCEPT;
+/* Copies the projections of `count` views from `first` on to the device, where they remain. Views that were never
+ * given are 0. */
+HALOCLINE_API int halocline_patches_set_projections(halocline_patches* patches, int64_t first, int64_t count,
+                                                    const float* values) HALOCLINE_NOEXCEPT;
+/* voxels = A^T projections. projections: of all views; NULL: those that remain on the device. */
+HALOCLINE_API int halocline_patches_backproject(halocline_patches* patches, const float* projections,
+                                                float* voxels) HALOCLINE_NOEXCEPT;
+/* projections = A voxels in the views that are used, 0 in the others: the exact adjoint. */
+HALOCLINE_API int halocline_patches_project(halocline_patches* patches, const float* voxels,
+                                            float* projections) HALOCLINE_NOEXCEPT;
+HALOCLINE_API void halocline_patches_free(halocline_patches* patches) HALOCLINE_NOEXCEPT;
+
+/* ---- slices ---- */
+
+/* Slices from projections that are filtered once and remain on the device, as "fdk" computes them. They work on the
+ * first device of the context, which they keep. An object is for one thread at a time. */
+typedef struct halocline_slices halocline_slices;
+
+typedef struct halocline_slices_options {
+  size_t struct_size;
+  const char* window;           /* of the ramp filter */
+  double cutoff;                /* fraction of the highest frequency that the window spans */
+  const char* interpolation;    /* "exact" or "hardware" */
+  double pad;                   /* truncated rows go on by this fraction of their length */
+  int64_t most_pixels;          /* of all slices of a call; 0: four slices across each axis of the volume */
+  double photons;               /* of the unattenuated beam, a pixel: slices hold the variance; 0: the values */
+  double electronic;            /* standard deviation of the electronic noise, for that, in photons */
+  int32_t allow_incomplete_arc; /* 1: shorter scans than a half circle and the fan */
+} halocline_slices_options;
+
+#define HALOCLINE_SLICES_OPTIONS_INIT \
+  { sizeof(halocline_slices_options), "ram-lak", 1, "exact", 0, 0, 0, 0, 0 }
+
+/* volume: the grid whose planes slices are; any others are computed in its coordinates, too. projections: line
+ * integrals. options: NULL for the defaults. */
+HALOCLINE_API int halocline_slices_new(halocline_context* context, const halocline_geometry* geometry,
+                                       const halocline_grid* projections_grid, const float* projections,
+                                       const halocline_grid* volume, const halocline_slices_options* options,
+                                       halocline_slices** slices) HALOCLINE_NOEXCEPT;
+/* Views that the scan goes on with, in place of as many of the oldest. All views together have to be a full circle (of
+ * parallel beams: half of one) before and after. */
+HALOCLINE_API int halocline_slices_add(halocline_slices* slices, const halocline_geometry* geometry,
+                                       const halocline_grid* projections_grid,
+                                       const float* projections) HALOCLINE_NOEXCEPT;
+/* `count` slices, at most 64: grids of one layer along any axis, as of halocline_grid_part(), or of any other place and
+ * direction. values: one slice after another. */
+HALOCLINE_API int halocline_slices_reconstruct(halocline_slices* slices, const halocline_grid* grids, int64_t count,
+                                               float* values) HALOCLINE_NOEXCEPT;
+HALOCLINE_API void halocline_slices_free(halocline_slices* slices) HALOCLINE_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -120,6 +120,7 @@ class Call:
         self._places: Dict[str, "np.ndarray[Any, Any]"] = {}
         self._out_shapes: Dict[str, Tuple[int, ...]] = {}
         self._geometries: Dict[str, Any] = {}
+        self._projectors: Dict[str, Any] = {}
         self._home: Optional[_opencl.Home] = None
         self._results_stay = False
         self._keywords: Dict[str, str] = {}
@@ -241,6 +242,9 @@ class Call:
             value = bool(value)
         if row is None:  # the verb names those that it has
             self.set(name, "true")
+        elif name == "projector" and isinstance(getattr(value, "core", None), _core.UserProjector):
+            self._projectors["projector.cl"] = value.core
+            self.set(name, _core.Named("projector.cl"))
         elif name == "projector_table" and isinstance(value, Mapping):
             self.tables(keyword, value)
         elif row["flag"]:
@@ -309,7 +313,7 @@ class Call:
         on_state = None if show is None else (lambda *state: show(ProgressState(*state)))
         try:
             self.text, report, found = _core.run(self.verb, list(self.settings.items()), self._inputs, self._places, self._geometries,
-                                                 self.outputs, on_state, log, self._home and self._home.as_dict())
+                                                 self._projectors, self.outputs, on_state, log, self._home and self._home.as_dict())
         except Error as error:
             error.args = (self._in_own_keywords(str(error)),)
             raise

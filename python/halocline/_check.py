@@ -96,3 +96,18 @@ def pair(values: Any, keyword: str) -> Any:
         found = f"{len(values)} of them" if isinstance(values, (list, tuple)) else type(values).__name__
         raise InputError(f"--{keyword} is {found}; expected two arrays, such as those of fdk_halves(): (a, b)")
     return values
+
+
+def view_numbers(views: Any, count: int, what: str) -> "list[int]":
+    """Numbers of views that are given as those of an array's axis. what: the call, with {} for what is given. Raises
+    IndexError for others than there are, and for none."""
+    try:
+        numbers = np.atleast_1d(np.arange(count)[list(views) if isinstance(views, (tuple, range)) else views])
+    except (IndexError, TypeError, ValueError):
+        numbers = np.empty((0, 0), int)
+    call = what.format(shown(views))
+    if numbers.ndim != 1:
+        raise IndexError(f"{call}: there are {count} views; expected numbers from {-count} to {count - 1}, a slice, or an array of them")
+    if numbers.size == 0:
+        raise IndexError(f"{call} has none of the {count} views; give at least one")
+    return [int(each) for each in numbers]

@@ -80,6 +80,39 @@ def empty(like: Any, shape: Sequence[int]) -> Any:
     return pyopencl.array.empty(queue_of(like), tuple(shape), np.float32)
 
 
+class Resident:
+    """The context and the device of an array, in which arrays of an object's calls are."""
+
+    def __init__(self, like: Any, beside_device: str) -> None:
+        if not is_array(like) or beside_device:
+            raise TypeError(f"like= is {type(like).__name__}" + (" beside device=" if beside_device else "") +
+                            "; expected a pyopencl.array.Array alone, which says the device")
+        self._like, self._device = like, _device_of(like)
+
+    @property
+    def place(self) -> Tuple[int, int]:
+        """As _core takes it."""
+        return self._like.context.int_ptr, self._device.int_ptr
+
+    def empty(self, shape: Sequence[int]) -> Any:
+        return empty(self._like, shape)
+
+    def memory(self, array: Any, shape: Sequence[int], keyword: str) -> Tuple[int, int]:
+        """The memory of an array of float32 and the byte where it begins, once all that was asked of it is done. Raises
+        ValueError for an array of another type, shape, context or device."""
+        if not is_array(array) or array.dtype != np.float32 or not array.flags.c_contiguous:
+            raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of float32")
+        if array.size != int(np.prod(shape)) or (array.ndim > 1 and tuple(array.shape) != tuple(shape)):
+            raise ValueError(f"{keyword}= is {tuple(array.shape)}; expected {tuple(shape)}")
+        if array.context != self._like.context or (array.queue is not None and array.queue.device != self._device):
+            what = "device" if array.context == self._like.context else "context of PyOpenCL"
+            raise ValueError(f"{keyword}= is in another {what} than like=, the array that says where all are; copy it there")
+        array.finish()
+        if array.queue is not None:
+            array.queue.finish()
+        return array.base_data.int_ptr, array.offset
+
+
 class Home:
     """Arrays of a call in a context of PyOpenCL: that of the first array, and its device."""
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _check, _core
+from .errors import InputError
 from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import as_values
@@ -37,11 +38,12 @@ def norm(a: Any) -> Any:
 
 
 class DeviceOperator:
-    """A projector over device arrays: A(x), A.T(y)."""
+    """A projector over device arrays: A(x), A.T(y), A.views(some)(x)."""
 
-    def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None) -> None:
+    def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None, view_count: int = 0) -> None:
         self._core = core
         self._transposed = transposed
+        self._view_count = view_count
 
     def __call__(self, x: Any) -> Any:
         return self._core(x)
@@ -50,7 +52,7 @@ class DeviceOperator:
     def T(self) -> "DeviceOperator":
         """The exact adjoint; A.T.T is A."""
         if self._transposed is None:
-            self._transposed = DeviceOperator(self._core.adjoint(), self)
+            self._transposed = DeviceOperator(self._core.adjoint(), self, self._view_count)
         return self._transposed
 
     def move_to(self, geometry: Geometry) -> None:
@@ -59,6 +61,18 @@ class DeviceOperator:
         and for a geometry that needs other arrays."""
         geometry = require_geometry(geometry)
         self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
+
+    def views(self, views: Any) -> "DeviceOperator":
+        """The projector on some of its views, such as random ones at each step of a stochastic method: y = A.views(some)(x)
+        is A x in these views and 0 in the others, A.views(some).T(y) reads these views alone.
+
+        views: their numbers as of an array's axis, each once: a list, a slice, a mask. The bits are those of a Context of
+        geometry[sorted(views)]. Arrays stay where they are, and no kernel is compiled. Raises IndexError for others than
+        there are, and for none; InputError for a view that is given twice, and for an operator that is no projector.
+        """
+        if self._view_count == 0:
+            raise InputError("views() takes the views of a projector, such as Context.operator; combine operators afterwards")
+        return DeviceOperator(self._core.views(_check.view_numbers(views, self._view_count, "views({})")))
 
     @property
     def domain(self) -> Any:
@@ -130,7 +144,8 @@ class Projector:
 
     source: its text, or the path of a .cl file (cl/user_projector.clh says how it is written, docs/projectors has
     examples). tables: arrays of numbers that it reads as `__global const float* name`, by their names. macros: defines
-    before its text. Raises InputError for a text that is no projector.
+    before its text. It is taken by Context, and as projector= by reconstruct(), project(), backproject() and Operator.
+    Raises InputError for a text that is no projector.
     """
 
     def __init__(self, source: Union[str, "os.PathLike[str]"], *, tables: Optional[Mapping[str, Any]] = None,
@@ -143,12 +158,12 @@ class Projector:
         if isinstance(source, str) and source.endswith(".cl") and "\n" not in source:
             raise ValueError(f"source= is {source!r}, which is no text of a projector; a file is pathlib.Path({source!r})")
         _check.text(source, "source", "the text of a projector, or a pathlib.Path of its file")
-        self._core = _core.UserProjector(name, source, _tables(tables), _macros(macros))
+        self.core = _core.UserProjector(name, source, _tables(tables), _macros(macros))
 
     @property
     def is_ray_model(self) -> bool:
         """True if the toolkit makes its adjoint."""
-        return bool(self._core.is_ray_model)
+        return bool(self.core.is_ray_model)
 
     def check(self, geometry: Geometry, reference: Callable[[Geometry, Grid, Any], Any], grid: Optional[Grid] = None, *,
               tolerance: float = 1e-3, device: str = "", seed: int = 1) -> float:
@@ -283,7 +298,8 @@ class Context:
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
             self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(),
-                                 projector._core if isinstance(projector, Projector) else os.fspath(projector)))
+                                 projector.core if isinstance(projector, Projector) else os.fspath(projector)),
+            view_count=len(geometry))
         self.volume = self.operator.domain
         self.projections = self.operator.range
 

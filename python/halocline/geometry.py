@@ -318,17 +318,7 @@ class Geometry:
     def __getitem__(self, views: Any) -> "Geometry":
         """The scan of some of its views, with the same detector: geometry[3], geometry[::2], geometry[[7, 0, 3]]. Numbers as
         of an array's axis: in any order, repeated, negative ones from the end, or a mask. Raises IndexError."""
-        count = len(self)
-        try:
-            numbers = np.atleast_1d(np.arange(count)[list(views) if isinstance(views, (tuple, range)) else views])
-        except (IndexError, TypeError, ValueError):
-            numbers = np.empty((0, 0), int)
-        if numbers.ndim != 1:
-            raise IndexError(f"geometry[{_check.shown(views)}]: there are {count} views; expected numbers from {-count} to {count - 1}, "
-                             "a slice, or an array of them")
-        if numbers.size == 0:
-            raise IndexError(f"geometry[{_check.shown(views)}] has none of the {count} views; give at least one")
-        return Geometry(self.core.take_views(numbers.tolist()))
+        return Geometry(self.core.take_views(_check.view_numbers(views, len(self), "geometry[{}]")))
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> "np.ndarray[Any, Any]":
         """For NumPy: one object, not a sequence of views."""

@@ -27,15 +27,9 @@ class Patches:
                  device: str = "", like: Any = None) -> None:
         geometry = require_geometry(geometry)
         self.geometry, self.grid = geometry, geometry.grid_of(grid)
-        self._like = like
+        self._resident = None if like is None else _opencl.Resident(like, device)
         scan = (geometry.core, self.grid.as_tuple(), geometry.stack().as_tuple())
-        if like is None:
-            self._core = _core.Patches(device, *scan)
-        elif not _opencl.is_array(like) or device:
-            raise TypeError(f"like= is {type(like).__name__}" + (" beside device=" if device else "") +
-                            "; expected a pyopencl.array.Array alone, which says the device")
-        else:
-            self._core = _core.Patches(like.context.int_ptr, _opencl.Home(like).device.int_ptr, *scan)
+        self._core = _core.Patches(device if self._resident is None else self._resident.place, *scan)
         self.boxes: List[Grid] = []
         if boxes is not None:
             self.set_boxes(boxes)
@@ -58,7 +52,8 @@ class Patches:
     def set_views(self, views: Optional[Sequence[int]] = None) -> None:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
         if views is None:
-            return self._core.set_views([])
+            self._core.set_views([])
+            return
         numbers: List[Any] = list(views) if isinstance(views, (list, tuple, range, np.ndarray)) else [views]
         if not numbers or any(isinstance(each, (bool, np.bool_)) or not isinstance(each, (int, np.integer)) for each in numbers):
             raise ValueError(f"views= is {views!r}; expected at least one whole number, or None for all views")
@@ -84,18 +79,17 @@ class Patches:
         if not self.boxes:
             raise ValueError("there are no boxes; give boxes=, or call set_boxes() before")
         shape = self.geometry.shape
-        if add and (out is None or self._like is None):
+        if add and (out is None or self._resident is None):
             raise ValueError("add=True adds to out=, an array of PyOpenCL (like=)")
-        if self._like is None:
+        if self._resident is None:
             values = np.ascontiguousarray(_require(as_values(projections, "projections"), shape, "projections"), np.float32)
             out = np.empty(self._core.voxels, np.float32) if out is None else _place(out, self._core.voxels)
             self._core.backproject(values.ravel(), out)
         else:
-            _resident(projections, shape, "projections")
             if out is None:
-                out = _opencl.empty(self._like, (self._core.voxels,))
-            _resident(out, (self._core.voxels,), "out")
-            self._core.backproject_on_device(projections.base_data.int_ptr, out.base_data.int_ptr, add)
+                out = self._resident.empty((self._core.voxels,))
+            self._core.backproject_on_device(self._memory(projections, shape, "projections"),
+                                             self._memory(out, (self._core.voxels,), "out"), add)
         return self._split(out)
 
     def project(self, voxels: Any, out: Any = None) -> Any:
@@ -104,16 +98,21 @@ class Patches:
         if not self.boxes:
             raise ValueError("there are no boxes; give boxes=, or call set_boxes() before")
         shape = self.geometry.shape
-        if self._like is None:
+        if self._resident is None:
             values = self._joined(voxels)
             out = np.empty(shape, np.float32) if out is None else _place(out, int(np.prod(shape)))
             self._core.project(values, out.reshape(-1))
             return out
-        _resident(voxels, (self._core.voxels,), "voxels")
-        out = _opencl.empty(self._like, shape) if out is None else out
-        _resident(out, shape, "out")
-        self._core.project_on_device(voxels.base_data.int_ptr, out.base_data.int_ptr)
+        out = self._resident.empty(shape) if out is None else out
+        self._core.project_on_device(self._memory(voxels, (self._core.voxels,), "voxels"), self._memory(out, shape, "out"))
         return out
+
+    def _memory(self, array: Any, shape: Sequence[int], keyword: str) -> int:
+        assert self._resident is not None
+        memory, offset = self._resident.memory(array, shape, keyword)
+        if offset:
+            raise ValueError(f"{keyword}= begins within its memory; give one that begins it, such as a copy")
+        return memory
 
     def _joined(self, voxels: Any) -> Any:
         if not isinstance(voxels, (list, tuple)):
@@ -146,12 +145,3 @@ def _place(out: Any, count: int) -> Any:
             or not out.flags.writeable):
         raise ValueError(f"out= has to be a writable, C-contiguous NumPy array of {count} numbers of float32")
     return out
-
-
-def _resident(array: Any, shape: Any, keyword: str) -> None:
-    if not _opencl.is_array(array) or array.dtype != np.float32 or not array.flags.c_contiguous or array.offset:
-        raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of float32 that begins its memory")
-    if array.size != int(np.prod(shape)) or (array.ndim > 1 and tuple(array.shape) != tuple(shape)):
-        raise ValueError(f"{keyword}= is {tuple(array.shape)}; expected {tuple(shape)}")
-    if array.queue is not None:
-        array.queue.finish()

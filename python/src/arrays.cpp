@@ -4,9 +4,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
@@ -271,6 +273,8 @@ void add_operators(nb::module_& module) {
                A.move_to(geometry.scan().geometry);
              });
            })
+      .def("views", [](const LinearOperator& A,
+                       const std::vector<int>& numbers) { return recorded([&] { return A.views(numbers); }); })
       .def("norm",
            [](const LinearOperator& A) {
              double norm = 0;

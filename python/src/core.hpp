@@ -5,9 +5,12 @@
 #include <nanobind/ndarray.h>
 
 #include <array>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "host/opencl/device.hpp"
@@ -69,6 +72,9 @@ auto guarded(Work&& work) {
 
 /// The devices of this process that the selection names, which stay open.
 std::vector<Device> devices_of(const std::string& selection, std::size_t device_memory);
+/// The device option, or a cl_context and a cl_device_id of the caller's.
+using GivenDevice = std::variant<std::string, std::pair<std::uintptr_t, std::uintptr_t>>;
+Device device_of(const GivenDevice& given);
 
 void add_run(nb::module_& module);
 void add_geometry(nb::module_& module);

@@ -2,8 +2,10 @@
 #include "algorithms/projectors/patches.hpp"
 
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
@@ -50,19 +52,10 @@ void on_device(Patches& patches, std::uintptr_t from, std::uintptr_t to, Work&& 
 void add_patches(nb::module_& module) {
   nb::class_<Patches>(module, "Patches")
       .def("__init__",
-           [](Patches* self, const std::string& device, const GeometryFile& geometry, const GridTuple& volume,
+           [](Patches* self, const GivenDevice& given, const GeometryFile& geometry, const GridTuple& volume,
               const GridTuple& stack) {
              guarded([&] {
-               new (self)
-                   Patches(devices_of(device, 0).front(), geometry.scan().geometry, grid_of(volume), grid_of(stack));
-             });
-           })
-      .def("__init__",
-           [](Patches* self, std::uintptr_t context, std::uintptr_t device, const GeometryFile& geometry,
-              const GridTuple& volume, const GridTuple& stack) {
-             guarded([&] {
-               new (self) Patches(adopt_device(reinterpret_cast<void*>(context), reinterpret_cast<void*>(device)),
-                                  geometry.scan().geometry, grid_of(volume), grid_of(stack));
+               new (self) Patches(device_of(given), geometry.scan().geometry, grid_of(volume), grid_of(stack));
              });
            })
       .def("set_boxes",
@@ -84,12 +77,7 @@ void add_patches(nb::module_& module) {
       .def("set_views", [](Patches& self, const std::vector<int>& views) { guarded([&] { self.set_views(views); }); })
       .def("replace_views",
            [](Patches& self, std::size_t first, const GeometryFile& geometry) {
-             guarded([&] {
-               const Geometry& scan = geometry.scan().geometry;
-               if (scan.radius_cylindrical_detector != 0)
-                 throw InputError("the new views have a cylindrical detector; patches have flat ones");
-               self.replace_views(first, scan.views);
-             });
+             guarded([&] { self.replace_views(first, geometry.scan().geometry); });
            })
       .def_prop_ro("voxels", &Patches::voxels)
       .def_prop_ro("pixels", &Patches::pixels)

@@ -189,8 +189,9 @@ std::vector<GivenSetting> words_of(const Given& given) {
 }
 
 nb::tuple run(const std::string& verb, const Given& given, const Inputs& inputs, const Places& places,
-              const std::map<std::string, GeometryFile>& geometries, const std::vector<std::string>& outputs,
-              const nb::object& progress, const nb::object& log, const nb::object& home) {
+              const std::map<std::string, GeometryFile>& geometries, const MemoryProjectors::Map& given_projectors,
+              const std::vector<std::string>& outputs, const nb::object& progress, const nb::object& log,
+              const nb::object& home) {
   MemoryFiles images;
   for (const auto& [name, input] : inputs) {
     const Grid grid = grid_of(input.second);
@@ -201,7 +202,9 @@ nb::tuple run(const std::string& verb, const Given& given, const Inputs& inputs,
   for (const auto& [name, place] : places) images.place(name, place.data(), place.size());
   std::map<std::string, ScanFile> scans;
   for (const auto& [name, geometry] : geometries) scans[MemoryFiles::path(name)] = geometry.scan();
-  EmbeddedRun wanted{verb, words_of(given), &images, &scans};
+  MemoryProjectors::Map projectors;
+  for (const auto& [name, projector] : given_projectors) projectors.emplace(MemoryFiles::path(name), projector);
+  EmbeddedRun wanted{verb, words_of(given), &images, &scans, &projectors};
   ForeignArrays foreign;
   if (!home.is_none()) {
     foreign = foreign_arrays(home);
@@ -338,6 +341,12 @@ std::vector<Device> devices_of(const std::string& selection, std::size_t device_
   return command().devices(wanted);
 }
 
+Device device_of(const GivenDevice& given) {
+  if (const auto* name = std::get_if<std::string>(&given)) return devices_of(*name, 0).front();
+  const auto [context, device] = std::get<1>(given);
+  return adopt_device(reinterpret_cast<void*>(context), reinterpret_cast<void*>(device));
+}
+
 void add_run(nb::module_& module) {
   auto logger = std::make_shared<spdlog::logger>("halocline", log_lines());
   logger->set_level(spdlog::level::debug);
@@ -353,11 +362,13 @@ void add_run(nb::module_& module) {
            "An array, a grid or a geometry of a call, as a setting's value, and the text before it.");
   module.def(
       "run", &run, nb::arg("verb"), nb::arg("settings"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
-      nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
+      nb::arg("projectors"), nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"),
+      nb::arg("home") = nb::none(),
       nb::sig(
           "def run(verb: str, settings: collections.abc.Sequence[tuple[str, collections.abc.Sequence[str | Named]]], "
           "inputs: collections.abc.Mapping[str, typing.Any], places: collections.abc.Mapping[str, typing.Any], "
-          "geometries: collections.abc.Mapping[str, GeometryFile], outputs: collections.abc.Sequence[str], "
+          "geometries: collections.abc.Mapping[str, GeometryFile], "
+          "projectors: collections.abc.Mapping[str, UserProjector], outputs: collections.abc.Sequence[str], "
           "progress: typing.Any, log: typing.Any, home: typing.Any = None) "
           "-> tuple[str, str, dict[str, typing.Any]]"),
       "Runs a verb with these settings. inputs: arrays and grids by their names, which Named() makes values of "

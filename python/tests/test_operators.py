@@ -122,3 +122,40 @@ def test_numpy_makes_no_arrays_of_formulas(geometry, grid, volume):
     x = hc.Context(geometry, grid).array(volume)
     with pytest.raises(TypeError):
         volume + x
+
+
+def test_some_views_have_the_bits_of_their_own_scan(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    A, x, b = on.operator, on.array(volume), on.array(projections)
+    for views in ([31, 4, 7], slice(3, None, 5), np.arange(40) % 7 == 2, [-1]):
+        numbers = np.sort(np.arange(40)[views])
+        own = hc.Context(geometry[numbers], grid)
+        part = own.operator(own.array(volume)).get()
+        y = A.views(views)(x).get()
+        assert np.array_equal(y[numbers], part) and not np.delete(y, numbers, 0).any()
+        back = own.operator.T(own.array(projections[numbers])).get()
+        assert np.array_equal(A.views(views).T(b).get(), back)
+        assert np.array_equal(A.T.views(views)(b).get(), back)
+
+
+def test_random_views_at_each_step(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    A, x, b = on.operator, arrays.zeros(on.volume), on.array(projections)
+    step = 1 / A.views(range(0, 40, 5)).norm() ** 2
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        some = A.views(random.choice(40, 8, replace=False))
+        x = arrays.maximum(x - step * some.T(some(x) - b), 0.0)
+    assert np.linalg.norm(x.get() - volume) < 0.5 * np.linalg.norm(volume)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda A: A.views([]), "none of the 40 views"),
+    (lambda A: A.views([40]), "expected numbers from -40 to 39"),
+    (lambda A: A.T.views([1.5]), "expected numbers from -40 to 39"),
+    (lambda A: A.views([3, -37]), "`?views`?=? is 3 twice"),
+    (lambda A: A.views([3]).views([3]), "the views of a projector"),
+])
+def test_views_that_are_refused(geometry, grid, call, message):
+    with pytest.raises((IndexError, hc.InputError), match=message):
+        call(hc.Context(geometry, grid).operator)

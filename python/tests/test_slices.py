@@ -50,6 +50,76 @@ def test_the_variance(geometry, placed, projections):
     assert np.array_equal(slices.reconstruct(placed[7])[0], info.outputs["variance_out"].array[7:8])
 
 
+@pytest.fixture
+def on_device(projections):
+    cl = pytest.importorskip("pyopencl")
+    array = pytest.importorskip("pyopencl.array")
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    return array.to_device(queue, projections)
+
+
+def test_arrays_of_pyopencl_stay(geometry, placed, projections, on_device, monkeypatch):
+    planes = [placed[7], placed[:, 11]]
+    expected = hc.Slices(projections, geometry, placed).reconstruct(planes)
+    get = type(on_device).get
+    with monkeypatch.context() as patched:
+        patched.setattr(type(on_device), "get", None)
+        slices = hc.Slices(on_device, geometry, placed)
+        found = slices.reconstruct(planes)
+        slices.add(on_device[:7], geometry[:7])
+    assert [each.context for each in found] == [on_device.context] * 2
+    assert all(np.array_equal(get(each), other) for each, other in zip(found, expected))
+    rows = np.arange(7, 47) % 40
+    whole = hc.fdk(projections[rows], geometry[rows], placed)
+    assert np.array_equal(get(slices.reconstruct(placed[7])[0]), whole[7:8])
+
+
+def test_results_go_where_the_caller_says(geometry, placed, projections, on_device):
+    expected = hc.Slices(projections, geometry, placed).reconstruct([placed[7], placed[8]])
+    slices = hc.Slices(projections, geometry, placed, like=on_device)
+    room = on_device.with_queue(on_device.queue).ravel()[100:100 + 2 * placed.shape[1] * placed.shape[2]].copy()
+    parts = [each.reshape(placed[7].shape) for each in (room[:room.size // 2], room[room.size // 2:])]
+    assert slices.reconstruct([placed[7], placed[8]], out=parts)[1] is parts[1]
+    assert np.array_equal(room.get(), np.concatenate(expected).ravel())
+    host = np.empty(placed[7].shape, np.float32)
+    hc.Slices(projections, geometry, placed).reconstruct(placed[7], out=[host])
+    assert np.array_equal(host, expected[0])
+
+
+@pytest.mark.parametrize("out, message", [
+    (lambda a: [a[:3]], "out= is"),
+    (lambda a: [a.astype(np.float64)], "float32"),
+    (lambda a: [np.zeros((1, 28, 30), np.float32)], "pyopencl array"),
+    (lambda a: [], "0 arrays; expected 1"),
+])
+def test_results_that_cannot_be_filled_are_refused(geometry, placed, projections, on_device, out, message):
+    slices = hc.Slices(on_device, geometry, placed)
+    with pytest.raises(ValueError, match=message):
+        slices.reconstruct(placed[7], out=out(on_device))
+    with pytest.raises(ValueError, match="NumPy arrays of float32|arrays; expected"):
+        hc.Slices(projections, geometry, placed).reconstruct(placed[7], out=[np.zeros(5, np.float32)])
+
+
+def test_arrays_of_elsewhere_are_refused(geometry, placed, projections, on_device):
+    import pyopencl
+    import pyopencl.array
+
+    slices = hc.Slices(on_device, geometry, placed)
+    other = pyopencl.CommandQueue(pyopencl.Context(on_device.context.devices))
+    with pytest.raises(ValueError, match="another context"):
+        slices.add(pyopencl.array.to_device(other, projections[:3]), geometry[:3])
+    with pytest.raises(ValueError, match="another context"):
+        hc.Patches(geometry, placed, [placed[7]], like=on_device).backproject(pyopencl.array.to_device(other, projections))
+    with pytest.raises(TypeError, match="beside device="):
+        hc.Slices(projections, geometry, placed, like=on_device, device="cpu")
+    with pytest.raises(ValueError, match="projections= is"):
+        slices.add(on_device[:3], geometry[:4])
+    bad = on_device.copy()
+    bad[3, 5, 7] = np.float32(np.inf)
+    with pytest.raises(hc.InputError, match="infinite"):
+        hc.Slices(bad, geometry, placed)
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda g, p, y: hc.Slices(y[1:], g, p), "projections= is"),
     (lambda g, p, y: hc.Slices(np.full_like(y, np.nan), g, p), "NaN"),

@@ -190,10 +190,13 @@ void Slab::copy_to_image(const std::string& from, const std::string& to, std::si
 void Slab::set(const std::string& name, const void* data, std::size_t bytes) {
   auto copy = std::make_shared<std::vector<std::byte>>(bytes);
   std::memcpy(copy->data(), data, bytes);
-  keep_.push_back(copy);
   const Buffer& buffer = array(name).buffer;
-  enqueue(Queue::upload, {{name, Access::out}},
-          [&](std::span<const Event> waits) { return staging_.write(buffer, 0, copy->data(), bytes, waits); });
+  keep_.emplace_back(Event(), copy);
+  keep_.back().first = enqueue(Queue::upload, {{name, Access::out}}, [&](std::span<const Event> waits) {
+    return staging_.write(buffer, 0, copy->data(), bytes, waits);
+  });
+  if (!keep_.back().first) keep_.pop_back();  // it has ended
+  while (!keep_.empty() && keep_.front().first && keep_.front().first.ended()) keep_.pop_front();
 }
 
 void Slab::read(const std::string& name, void* host, std::size_t bytes) {

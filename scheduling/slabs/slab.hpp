@@ -123,7 +123,7 @@ class Slab {
   std::vector<Event> computed_;  // commands since the last wait(),
   double busy_seconds_ = 0;      // and the seconds of those before
   std::map<std::pair<std::size_t, std::size_t>, Fft> ffts_;
-  std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies for uploads in flight
+  std::deque<std::pair<Event, std::shared_ptr<std::vector<std::byte>>>> keep_;  // host copies for uploads in flight
 };
 
 }  // namespace halocline

@@ -17,6 +17,7 @@
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/patches.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/projector_operator.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
@@ -368,6 +369,14 @@ void run_expressions(const Devices& devices) {
     }
 }
 
+void run_operator_views(const Devices& devices) {
+  const reference::Scene scene = reference::scene_named("cone");
+  const expressions::Context on(devices);
+  const auto A = expressions::projector(on, scene.geometry, scene.grid, scene.projections);
+  const auto some = A.views({2, 0});
+  expressions::read(adjoint(some) * (some * expressions::uniform(A.domain(), 1)));
+}
+
 std::vector<std::function<void(const Devices&)>> cases() {
   std::vector<std::function<void(const Devices&)>> all;
   const KernelVariants plain, float_pairs{.fp64 = false}, for_gpus{.gpu = true};
@@ -411,6 +420,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_solvers(devices, method, {}, precondition); });
   }
   all.push_back(run_expressions);
+  all.push_back(run_operator_views);
   for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{201, 101, 1}, {501, 301, 1}})
     all.push_back([=](const Devices& devices) { run_large_patches(devices, size); });

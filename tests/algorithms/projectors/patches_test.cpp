@@ -118,11 +118,11 @@ TEST_P(PatchScenes, TakeTheViewsThatAreAskedFor) {
   EXPECT_GT(sum_of(3), 0);
   EXPECT_EQ(sum_of(1), 0);
   patches.set_views({});
-  patches.replace_views(1, std::span(&scene.geometry.views[2], 1));
-  patches.set_views(std::vector{1});
-  const auto moved = patches.backproject(stack.voxels);
   Geometry other = scene.geometry;
   other.views = {scene.geometry.views[2]};
+  patches.replace_views(1, other);
+  patches.set_views(std::vector{1});
+  const auto moved = patches.backproject(stack.voxels);
   Grid one = scene.projections;
   one.size[2] = 1;
   Volume view(one);
@@ -251,7 +251,10 @@ TEST(Patches, RefuseWhatTheyCannotDo) {
   EXPECT_THAT(refused([&] { patches.backproject(std::vector<float>(3)); }), testing::HasSubstr("the projections is 3"));
   const Patches::Part outside{{1, 1, 1}, scene.grid.size};
   EXPECT_THAT(refused([&] { patches.set_parts(std::span(&outside, 1)); }), testing::HasSubstr("the list of parts is"));
-  EXPECT_THAT(refused([&] { patches.replace_views(1, scene.geometry.views); }), testing::HasSubstr("the new views"));
+  EXPECT_THAT(refused([&] { patches.replace_views(1, scene.geometry); }), testing::HasSubstr("the new views"));
+  Geometry bent = scene.geometry;
+  bent.radius_cylindrical_detector = 900;
+  EXPECT_THAT(refused([&] { patches.replace_views(0, bent); }), testing::HasSubstr("cylindrical detector"));
 }
 
 }  // namespace

@@ -335,9 +335,9 @@ TEST(Slices, RefuseWhatCannotBe) {
   const auto refuses = [](const auto& call, const char* part) {
     EXPECT_THAT(call, ThrowsMessage<InputError>(HasSubstr(part)));
   };
-  refuses([&] { slices.reconstruct(std::vector<Grid>(2, scene.grid)); }, "layers; expected one");
+  refuses([&] { slices.reconstruct(std::vector<Grid>(2, scene.grid)); }, "pixels; expected one layer");
   refuses([&] { slices.reconstruct(std::vector<Grid>(9, planes[0])); }, "there is room for");
-  refuses([&] { slices.reconstruct({}); }, "0 slices at a time");
+  refuses([&] { slices.reconstruct(std::vector<Grid>()); }, "0 slices at a time");
   refuses([&] { slices.reconstruct(std::vector<Grid>(65, plane_across(scene.grid, 0, centre_of(scene.grid)))); },
           "65 slices at a time");
   refuses([&] { slices.add(part_of(projections, 36, 40), views_of(scene.geometry, {36, 39})); }, "4 views");
