@@ -30,6 +30,25 @@ def test_tables_make_weights_and_the_adjoint_is_exact(geometry, grid, volume, pr
     assert float(arrays.dot(on.operator(x), y)) == pytest.approx(float(arrays.dot(x, on.operator.T(y))), rel=1e-6)
 
 
+def test_a_focal_spot_widens_the_rays():
+    geometry = hc.Geometry.circular(sid=30, sdd=60, angles=np.arange(0, 360, 40), detector=(3, 60), pixel=0.3)
+    grid = hc.Grid((3, 40, 40), 0.15)
+    x = np.zeros(grid.shape, np.float32)
+    x[:, 12:15, 25:28] = 1
+    text = EXAMPLES / "focal_spot.cl"
+    sharp, joseph = (hc.project(x, geometry, grid, projector=each) for each in (
+        arrays.Projector(text, macros={"SID": "30.0f", "SPOT": "0.0f", "PIXEL": "0.0f", "SAMPLES": 1}), "joseph"))
+    assert np.abs(sharp - joseph).max() < 1e-5 * joseph.max()
+    points = 1.2 * ((np.arange(15) + 0.5) / 15 - 0.5)
+    moved = [hc.Geometry.circular(sid=30, sdd=60, angles=np.arange(0, 360, 40), detector=(3, 60), pixel=0.3, source_offset_x=at)
+             for at in points]
+    expected = np.mean([hc.project(x, each, grid, projector="joseph") for each in moved], 0)
+    own = arrays.Projector(text, macros={"SID": "30.0f", "SPOT": "1.2f", "PIXEL": "0.0f", "SAMPLES": 15})
+    found = hc.project(x, geometry, grid, projector=own)
+    assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected) < 0.2 * np.linalg.norm(joseph - expected)
+    assert hc.adjoint_error(hc.Operator(geometry, grid, projector=own)) < 1e-6
+
+
 def test_a_reference_in_numpy_finds_half_a_pixel(geometry, grid):
     def reference(scan, volume_grid, x):
         return hc.project(x, scan, volume_grid, projector="joseph")
@@ -54,6 +73,12 @@ def test_verbs_take_a_file(geometry, grid, volume, projections):
     y = hc.project(volume, geometry, grid, **attenuated)
     assert np.array_equal(y, on.operator(on.array(volume)).get())
     x = hc.reconstruct(y, geometry, grid, method="cgls", iterations=10, **attenuated)
+    own = arrays.Projector(EXAMPLES / "attenuated.cl", tables={"mu": volume})
+    assert np.array_equal(hc.reconstruct(y, geometry, grid, method="cgls", iterations=10, projector=own), x)
+    assert np.array_equal(hc.project(volume, geometry, grid, projector=own), y)
+    assert hc.adjoint_error(hc.Operator(geometry, grid, projector=own)) < 1e-6
+    with pytest.raises(hc.InputError, match="tables of its own"):
+        hc.project(volume, geometry, grid, projector=own, projector_table={"mu": volume})
     assert np.linalg.norm(x - volume) < 0.5 * np.linalg.norm(volume)
     with pytest.raises(hc.InputError, match="projector_table"):
         hc.project(volume, geometry, grid, projector="joseph", projector_table={"mu": volume})
