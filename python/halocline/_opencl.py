@@ -102,7 +102,8 @@ class Resident:
         ValueError for an array of another type, shape, context or device."""
         if not is_array(array) or array.dtype != np.float32 or not array.flags.c_contiguous:
             raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of float32")
-        if array.size != int(np.prod(shape)) or (array.ndim > 1 and tuple(array.shape) != tuple(shape)):
+        wide = [[each for each in sizes if each > 1] for sizes in (array.shape, shape)]  # one row, or view, may be left out
+        if array.size != int(np.prod(shape)) or (array.ndim > 1 and wide[0] != wide[1]):
             raise ValueError(f"{keyword}= is {tuple(array.shape)}; expected {tuple(shape)}")
         if array.context != self._like.context or (array.queue is not None and array.queue.device != self._device):
             what = "device" if array.context == self._like.context else "context of PyOpenCL"

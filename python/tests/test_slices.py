@@ -86,6 +86,15 @@ def test_results_go_where_the_caller_says(geometry, placed, projections, on_devi
     assert np.array_equal(host, expected[0])
 
 
+def test_a_fan_beams_rows_may_be_left_out(on_device):
+    fan = hc.Geometry.circular(sid=200, sdd=300, angles=np.arange(0, 360, 9.0), detector=(1, 52), pixel=2)
+    rows = np.ascontiguousarray(on_device.get()[:, 20])
+    given = on_device.__class__(on_device.queue, rows.shape, np.float32)
+    given.set(rows)
+    resident, host = hc.Slices(given, fan), hc.Slices(given.get(), fan)
+    assert np.array_equal(resident.reconstruct(resident.grid)[0].get(), host.reconstruct(host.grid)[0])
+
+
 @pytest.mark.parametrize("out, message", [
     (lambda a: [a[:3]], "out= is"),
     (lambda a: [a.astype(np.float64)], "float32"),

@@ -44,7 +44,7 @@ struct Step {
   std::function<Range(const Scalars&)> views = {};
   /// Condition for doing the step. Empty: always.
   std::function<bool(const Scalars&)> due = {};
-  /// ray_sums: once a slab, before its first batch.
+  /// ray_sums, and voxel_sums in programs of steps: once a slab, before its first batch.
   std::function<void(Slab&)> prepare = {};
   /// voxel_sums: once a batch and slab, before `work` adds the batch (FDK's row filter).
   std::function<void(Slab&, Range views, const Scalars&)> filter = {};
