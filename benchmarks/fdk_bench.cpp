@@ -24,7 +24,7 @@ void backproject(benchmark::State& state, VoxelDriven::Options options, bool sha
   if (options.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
   const Scan scan = make_scan(tilt);
   options.distance_weight = true;
-  if (shared) set_device_options(options, device_models({bench_device()}));
+  if (shared) set_device_options(options, device_models({bench_device()}), scan.stack, scan.volume);
   BackprojectionLoop loop(bench_device(),
                           std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options), false);
   measure(state, loop.slab(), [&] { loop.run(); });

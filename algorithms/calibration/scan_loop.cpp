@@ -46,21 +46,34 @@ double batches_of(const Plan& plan) {
   return static_cast<double>((views_of(plan) + plan.batch - 1) / plan.batch);
 }
 
-}  // namespace
-
-Scan bench_scan(std::size_t size, std::size_t views, double tilt) {
+CircularOptions cone_beam(std::size_t views, double tilt) {
   CircularOptions options;
   options.sid = 1000;
   options.sdd = 1500;
   options.projections = views;
   options.in_plane_angle = tilt;
-  const double n = static_cast<double>(size), voxel = 200 / n, pixel = 330 / n;
+  return options;
+}
+
+}  // namespace
+
+Scan bench_scan(const std::array<std::size_t, 3>& volume, const std::array<std::size_t, 2>& detector,
+                std::size_t views) {
+  const double voxel = 200 / static_cast<double>(std::max(volume[0], volume[1])),
+               pixel = 330 / static_cast<double>(detector[0]);
   Scan scan;
-  scan.geometry = circular_geometry(options);
-  scan.volume = default_grid({size, size, size}, {voxel, voxel, voxel});
-  scan.stack.size = {size, size, views};
+  scan.geometry = circular_geometry(cone_beam(views, 0));
+  scan.volume = default_grid(volume, {voxel, voxel, voxel});
+  scan.stack.size = {detector[0], detector[1], views};
   scan.stack.spacing = {pixel, pixel, 1};
-  scan.stack.origin = {-0.5 * (n - 1) * pixel, -0.5 * (n - 1) * pixel, 0};
+  scan.stack.origin = {-0.5 * (static_cast<double>(detector[0]) - 1) * pixel,
+                       -0.5 * (static_cast<double>(detector[1]) - 1) * pixel, 0};
+  return scan;
+}
+
+Scan bench_scan(std::size_t size, std::size_t views, double tilt) {
+  Scan scan = bench_scan({size, size, size}, {size, size}, views);
+  scan.geometry = circular_geometry(cone_beam(views, tilt));
   return scan;
 }
 
@@ -215,13 +228,20 @@ double ProjectionLoop::bytes() const {
                   });
 }
 
-double seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu, double seconds) {
-  const auto best = [&](auto&& loop) {
-    return best_seconds(
-        loop.slab(), [&] { loop.run(); }, seconds);
+std::vector<double> seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu,
+                                    double seconds) {
+  const auto runs_of = [&](auto&& loop) {
+    const auto once = [&] { return seconds_of(loop.slab(), [&] { loop.run(); }); };
+    once();  // compiles
+    std::vector<double> runs;
+    for (double spent = 0; runs.empty() || spent < seconds; spent += runs.back()) {
+      check_interrupt();
+      runs.push_back(once());
+    }
+    return runs;
   };
-  if (!form.adjoint) return best(ProjectionLoop(device, make_projection(form, scan, gpu)));
-  return best(BackprojectionLoop(device, make_backprojection(form, scan, gpu), form.projector.has_value()));
+  if (!form.adjoint) return runs_of(ProjectionLoop(device, make_projection(form, scan, gpu)));
+  return runs_of(BackprojectionLoop(device, make_backprojection(form, scan, gpu), form.projector.has_value()));
 }
 
 }  // namespace halocline

@@ -14,6 +14,10 @@ namespace halocline {
 /// size^3 voxels and `views` views of size^2 pixels, a full circle. Cone angle about 9 degrees; the volume just fits
 /// the field of view. `tilt` (of the detector in its plane, degrees) makes every matrix entry count.
 Scan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
+/// Any volume, any detector (columns, rows) and at least one view: voxels are cubes, pixels squares, and the slices
+/// just fit the field of view.
+Scan bench_scan(const std::array<std::size_t, 3>& volume, const std::array<std::size_t, 2>& detector,
+                std::size_t views);
 /// A parallel beam over half a turn: `slices` of size^2 voxels and `views` views of size columns, as wide as the
 /// voxels, and `rows`, which share the height of the slices. If there are as many rows as slices, each row is on a
 /// slice.
@@ -65,8 +69,9 @@ class ProjectionLoop {
   DeviceSlab slab_;
 };
 
-/// Seconds for all views in a form, the best of the runs in so many seconds. gpu: as for make_projection(). Throws as
-/// the loops do.
-double seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu, double seconds);
+/// Seconds for all views in a form, of each run in so many seconds; one run at least, which compiling does not belong
+/// to. gpu: as for make_projection(). Throws as the loops do.
+std::vector<double> seconds_of_form(const Device& device, const ScanForm& form, const Scan& scan, bool gpu,
+                                    double seconds);
 
 }  // namespace halocline

@@ -6,18 +6,16 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <limits>
-#include <memory>
+#include <map>
 
 #include "algorithms/calibration/denoise_loop.hpp"
-#include "algorithms/calibration/denoise_phantom.hpp"
-#include "algorithms/calibration/form_trial.hpp"
 #include "algorithms/calibration/scan_loop.hpp"
+#include "algorithms/calibration/tune_forms.hpp"
 #include "algorithms/calibration/tune_time.hpp"
-#include "algorithms/fdk/fdk.hpp"
-#include "algorithms/projectors/scan_forms.hpp"
+#include "algorithms/projectors/tunables.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/trace.hpp"
+#include "host/opencl/work_groups.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 
@@ -28,114 +26,73 @@ using Shape = std::array<std::size_t, 3>;
 using Clock = std::chrono::steady_clock;
 
 // Runs along x for stencils, squares for texture units, some depth for rays that diverge.
-constexpr Shape candidates[] = {{64, 4, 1}, {128, 2, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}, {8, 16, 1},
-                                {8, 32, 1}, {32, 4, 1},  {64, 2, 1},  {32, 1, 1}, {64, 1, 1},  {32, 2, 4},
-                                {16, 4, 4}, {16, 8, 4},  {8, 8, 4},   {128, 4, 1}};
+constexpr Shape shapes[] = {{64, 4, 1}, {128, 2, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}, {8, 16, 1},
+                            {16, 8, 1}, {8, 32, 1},  {16, 4, 1},  {32, 4, 1}, {64, 2, 1},  {32, 1, 1},
+                            {64, 1, 1}, {32, 2, 4},  {16, 4, 4},  {16, 8, 4}, {8, 8, 4},   {128, 4, 1}};
 
 constexpr double clear_gain = 29.0 / 30;
-constexpr int repeats = 3;
-
-// Something that launches the kernels of a class, from an idle device to an idle one. `between`: called between parts
-// whose kernels may have to be compiled.
-struct Workload {
-  std::function<void(const std::function<void()>& between)> run;
-};
+constexpr std::size_t repeats = 3, turns = 5;
+constexpr const char* group_tunable = "group";
 
 struct OutOfTime {};
-
-Volume ones(const Grid& grid) {
-  Volume volume(grid);
-  std::fill(volume.voxels.begin(), volume.voxels.end(), 1.0f);
-  return volume;
-}
-
-Workload iterations(const Device& device, const std::string& method, std::size_t n) {
-  MethodParameters parameters;
-  parameters.size = {n, n, n};
-  parameters.iterations = 1 << 20;
-  parameters.lambda = 1.0 / 15;
-  parameters.largest_weight = 1;
-  const auto f = std::make_shared<Volume>(denoise_phantom(n, 0.1));
-  const auto w = std::make_shared<Volume>(ones(f->grid));
-  std::map<std::string, const Volume*> inputs{{"f", f.get()}};
-  if (method == "spdu") inputs["w"] = w.get();
-  const auto loop = std::make_shared<DenoiseLoop>(device, BenchForm{method, {}}, parameters, inputs);
-  return {[loop, f, w](const auto&) { seconds_of(loop->slab(), [&] { loop->iterate(4); }); }};
-}
-
-Workload reconstructions(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<Scan>(bench_scan(n, n));
-  const auto views = std::make_shared<Volume>(ones(scan->stack));
-  return {[=](const auto& between) {
-    FdkParameters parameters;
-    fdk(*views, scan->geometry, scan->volume, parameters, {device});
-    if (!device.info().images || device.info().cpu()) return;
-    between();
-    parameters.hardware_interpolation = true;
-    fdk(*views, scan->geometry, scan->volume, parameters, {device});
-    between();
-    parameters.half_texels = true;
-    if (device.info().texel_pairs) fdk(*views, scan->geometry, scan->volume, parameters, {device});
-  }};
-}
-
-Workload projections(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<Scan>(bench_scan(n, n));
-  const auto volume = std::make_shared<Volume>(ones(scan->volume)), views = std::make_shared<Volume>(ones(scan->stack));
-  return {[=](const auto& between) {
-    ProjectionParameters parameters;
-    for (const auto projector : {Projector::joseph, Projector::siddon}) {
-      parameters.projector = projector;
-      project(*volume, scan->geometry, scan->stack, parameters, {device});
-      between();
-      backproject(*views, scan->geometry, scan->volume, projector, {device});
-      between();
-    }
-    if (!device.info().images || device.info().cpu()) return;
-    parameters.projector = Projector::joseph;
-    parameters.hardware_interpolation = true;
-    project(*volume, scan->geometry, scan->stack, parameters, {device});
-  }};
-}
-
-Workload workload_of(const Device& device, const std::string& name, std::size_t n) {
-  if (name == "fdk") return reconstructions(device, n);
-  if (name == "project") return projections(device, n);
-  return iterations(device, name, n);
-}
 
 std::size_t edge(const DeviceInfo& device, const TuneOptions& options) {
   if (options.size > 0) return options.size;
   return device.cpu() ? 96 : 320;
 }
 
+Scan scan_of(const DeviceInfo& device, const TuneOptions& options) {
+  if (options.problem) return bench_scan(options.problem->volume, options.problem->detector, options.problem->views);
+  const std::size_t n = edge(device, options);
+  return bench_scan(n, n);
+}
+
+// A value of a tunable of a kernel.
+struct Value {
+  std::string tunable, text;
+  Shape group{};  // of group_tunable
+
+  void set(TunedValues& values, const std::string& kernel) const {
+    if (tunable == group_tunable)
+      values.groups[kernel] = group;
+    else
+      values.choices[kernel + " " + tunable] = text;
+  }
+};
+
 std::string text_of(const Shape& shape) {
   return fmt::format("{}", fmt::join(shape, " x "));
 }
 
-std::string form_text(int stages) {
-  return stages == 0 ? "in place" : fmt::format("{} iteration{} a pass", stages, stages > 1 ? "s" : "");
+// Values by kernel, of one tunable.
+using Round = std::map<std::string, std::vector<Value>>;
+
+// The values of all kernels that are tried one after the other, tunable by tunable; the shapes of groups last.
+std::vector<Round> rounds_of(const std::set<std::string>& kernels, const DeviceInfo& device) {
+  std::vector<Round> rounds;
+  for (const char* name : {batch_tunable, slices_tunable}) {
+    auto& round = rounds.emplace_back();
+    for (const Tunable& tunable : tunables())
+      if (tunable.name == name && kernels.contains(tunable.kernel))
+        for (const int candidate : tunable.candidates)
+          round[tunable.kernel].push_back({name, std::to_string(candidate)});
+  }
+  auto& groups = rounds.emplace_back();
+  for (const auto& kernel : kernels)
+    for (const Shape& shape : shapes)
+      if (shape[0] * shape[1] * shape[2] <= device.max_work_group)
+        groups[kernel].push_back({group_tunable, text_of(shape), shape});
+  return rounds;
 }
 
-// A form, and what Tuning::choices keeps of it.
-struct Candidate {
-  std::string value, mode;
-};
-struct Choice {
-  const char *tune_class, *name;
-  Candidate standard;
-  std::vector<Candidate> others;
-  bool within_slices = false;  // measured on a parallel beam
-};
+using KernelTimes = std::map<std::string, std::vector<double>>;
 
-std::vector<Choice> choices() {
-  Choice exact{"fdk", exact_form_choice, {quads_form, "exact"}, {}};
-  for (const ScanForm& form : scan_forms())
-    if (form.tile != nullptr) exact.others.push_back({form.tile->text(), form.mode});
-  exact.others.push_back({images_form, "images"});
-  return {exact,
-          {"project", siddon_form_choice, {buffers_form, "siddon"}, {{images_form, "siddon-images"}}},
-          {"project", slice_form_choice, {rays_form, "joseph"}, {{innermost_form, "joseph-slices"}}, true}};
+double least_of(const KernelTimes& times, const std::string& kernel) {
+  return RunTimes(times.at(kernel)).least;
+}
+
+void append(KernelTimes& to, const KernelTimes& times) {
+  for (const auto& [kernel, seconds] : times) to[kernel].insert(to[kernel].end(), seconds.begin(), seconds.end());
 }
 
 class Tuner {
@@ -144,8 +101,10 @@ class Tuner {
       : device_(std::move(device)),
         options_(options),
         progress_(progress),
+        scan_(scan_of(device_.info(), options)),
         before_(tuning_of(device_)),
         time_(options.seconds, [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }) {
+    if (options.problem) problem_ = options.problem->problem();
     result_.tuning = before_;
   }
   ~Tuner() {
@@ -154,7 +113,7 @@ class Tuner {
   }
 
   TuneResult run() {
-    const auto classes = options_.classes.empty() ? tune_classes() : options_.classes;
+    const auto classes = classes_of(options_);
     for (const auto& name : classes) {
       if (!time_.begin(static_cast<std::size_t>(&classes.back() - &name + 1))) {
         result_.left_out.push_back(fmt::format("{}: no time was left (`seconds`)", name));
@@ -163,6 +122,7 @@ class Tuner {
       try {
         tune_class(name);
       } catch (const PlanError& error) {
+        device_.record(nullptr);
         result_.left_out.push_back(fmt::format("{}: {}", name, error.what()));
       } catch (const OutOfTime&) {
         device_.record(nullptr);
@@ -182,163 +142,199 @@ class Tuner {
 
   std::size_t size() const { return edge(device_.info(), options_); }
 
+  // Values that are looked for: those of the class of problem, or those for all problems.
+  TunedValues& values_of(Tuning& tuning) const { return problem_ ? tuning.problems[*problem_] : tuning; }
+
   void report(const std::string& note) const {
     if (progress_) progress_({"tune", std::min(seconds(), options_.seconds), options_.seconds, note});
   }
 
-  // Seconds of every kernel, added up over the workload: the least of `times` runs, or of as many as there is time for.
-  std::map<std::string, double> measure(const Workload& work, const Tuning& tuning, int times) {
+  // Seconds of every kernel, added up over the workload, in each of `times` runs, or of as many as there is time for.
+  KernelTimes measure(const Workload& work, const Tuning& tuning, std::size_t times) {
     use_tuning(device_, tuning);
-    std::map<std::string, double> least;
-    for (int n = 0; n < times && (n == 0 || time_.fits(run_seconds_)); ++n) {
+    KernelTimes result;
+    for (std::size_t n = 0; n < times && (n == 0 || time_.fits(run_seconds_)); ++n) {
       check_interrupt();
       const double begin = seconds();
       const auto trace = std::make_shared<Trace>();
       device_.record(trace);
-      work.run([&] {
+      work([&] {
         check_interrupt();
         if (out_of_time()) throw OutOfTime{};
       });
       device_.finish();
       device_.record(nullptr);
       run_seconds_ = seconds() - begin;
-      for (const auto& [name, total] : trace->totals()) {
-        const auto at = least.emplace(name, total.first).first;
-        at->second = std::min(at->second, total.first);
-      }
+      for (const auto& [name, total] : trace->totals()) result[name].push_back(total.first);
     }
-    return least;
+    return result;
   }
 
-  Tuning with_all(const Shape& shape, const std::set<std::string>& kernels) const {
-    Tuning tuning = result_.tuning;
-    for (const auto& kernel : kernels) tuning.groups[kernel] = shape;
-    return tuning;
+  void take(std::vector<FormFound> forms) {
+    for (FormFound& found : forms) {
+      values_of(result_.tuning).choices[found.name] = found.value;
+      result_.items.push_back(std::move(found.item));
+    }
   }
 
   void tune_class(const std::string& name) {
     report(name);
     measuring_ = false;
-    if (name == "pdu" || name == "spdu") tune_form(name);
-    for (const Choice& choice : choices())
-      if (name == choice.tune_class) tune_choice(choice);
+    if (name == "pdu" || name == "spdu")
+      take(tuned_passes(device_, name, size()));
+    else
+      take(tuned_forms(device_, name, scan_, size(), problem_.has_value(),
+                       [&, half = seconds() + 0.5 * time_.left()] { return seconds() <= half; }));
     const double begin = seconds();
-    const Workload work = workload_of(device_, name, size());
+    const Workload work = workload_of(device_, name, scan_, size());
+    // the default, or for a class of problems what was found for all of them
     Tuning standard = result_.tuning;
-    standard.groups.clear();
+    standard.problems.clear();
+    if (problem_) {
+      values_of(standard).choices = result_.tuning.problems[*problem_].choices;
+    } else {
+      standard.groups.clear();
+    }
+    for (const Tunable& tunable : tunables()) values_of(standard).choices.erase(tunable.key());
     const auto first = measure(work, standard, 1);  // compiles
     const double taken = seconds() - begin;
     std::set<std::string> kernels;
     for (const auto& kernel : shaped_kernels(device_))
       if (first.contains(kernel)) kernels.insert(kernel);
     if (kernels.empty()) {
-      result_.tuning.classes.insert(name);
+      if (!problem_) result_.tuning.classes.insert(name);
       return;
     }
     if (out_of_time()) throw OutOfTime{};
     measuring_ = true;
     time_.must_take(taken);
-    const auto before = measure(work, standard, repeats);
-    const double once = run_seconds_, in_turns = std::min(2 * repeats * once, time_.left() / 3);  // of those that win
-    std::map<std::string, std::vector<double>> trials;
-    std::vector<Shape> tried;
-    for (const Shape& shape : candidates) {
-      if (!time_.fits(run_seconds_ + in_turns)) break;  // by what the last one took, its compiling included
-      if (shape[0] * shape[1] * shape[2] > device_.info().max_work_group) continue;
-      report(fmt::format("{}, groups of {}", name, text_of(shape)));
-      try {
-        const auto now = measure(work, with_all(shape, kernels), 1);
-        tried.push_back(shape);
-        for (const auto& kernel : kernels) trials[kernel].push_back(now.at(kernel));
-      } catch (const ClError&) {  // a group that is too large for a kernel's registers
-      }
-    }
-    // Candidates that won, and the standard again, in turns.
-    Tuning found = result_.tuning;
-    std::map<std::string, Shape> winners;
-    for (const auto& kernel : kernels) {
-      found.groups.erase(kernel);
-      if (const auto best = clearly_fastest(trials[kernel], before.at(kernel)))
-        found.groups[kernel] = winners[kernel] = tried[*best];
-    }
-    std::map<std::string, double> old = before, now;
-    for (int n = 0; n < repeats && !winners.empty() && (n == 0 || time_.fits(2 * once)); ++n) {
-      for (const auto& [kernel, time] : measure(work, standard, 1))
-        old[kernel] = n == 0 ? time : std::min(old[kernel], time);
-      for (const auto& [kernel, time] : measure(work, found, 1))
-        now[kernel] = n == 0 ? time : std::min(now[kernel], time);
-    }
-    for (const auto& kernel : kernels) {
-      TunedItem item{name, kernel, "default", "default", before.at(kernel), before.at(kernel)};
-      if (const auto winner = winners.find(kernel); winner != winners.end()) {
-        const double again[] = {now.at(kernel)};
-        if (clearly_fastest(again, old.at(kernel))) {
-          item.after = text_of(winner->second);
-          item.seconds_before = old.at(kernel);
-          item.seconds_after = now.at(kernel);
-        } else {
-          found.groups.erase(kernel);
-        }
-      }
-      result_.items.push_back(item);
-    }
-    result_.tuning = found;
-    result_.tuning.classes.insert(name);
+    search(name, work, standard, kernels);
+    if (!problem_) result_.tuning.classes.insert(name);
     measured_ = true;
   }
 
-  void tune_form(const std::string& name) {
-    if (device_.info().cpu()) return;  // barriers in a loop: in place is faster by far
-    const std::array<std::size_t, 3> grid{size(), size(), size()};
-    const auto trials = form_trials({device_}, name == "spdu", grid);
-    if (trials.empty()) return;
-    const auto best = std::min_element(trials.begin(), trials.end(),
-                                       [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-    result_.tuning.choices["stages of " + name] = std::to_string(best->form.stages);
-    result_.items.push_back({name, "form of " + name, form_text(trials.front().form.stages),
-                             form_text(best->form.stages), trials.front().seconds, best->seconds});
+  // Tries every value of every kernel, and keeps those that win once more, in turns with the standard.
+  void search(const std::string& name, const Workload& work, const Tuning& standard,
+              const std::set<std::string>& kernels) {
+    KernelTimes old = measure(work, standard, repeats);
+    const double once = run_seconds_;
+    std::map<std::string, TunedItem> items;
+    for (const auto& kernel : kernels) {
+      TunedItem& item = items[kernel];
+      item.tune_class = name;
+      item.name = kernel;
+      item.before = text_of(shape_of(standard, kernel));
+      item.seconds_before = least_of(old, kernel);
+      item.trials.push_back({"", item.before, RunTimes(old.at(kernel)), TuneTrial::Mark::before});
+    }
+    Round winners;
+    Tuning found = standard;
+    const double for_turns = std::min(2.0 * turns * once, time_.left() / 3);
+    for (const auto& round : rounds_of(kernels, device_.info()))
+      try_values(round, work, once, for_turns, found, items, winners);
+    measure_in_turns(work, standard, found, once, items, winners);
+    TunedValues& values = values_of(result_.tuning);
+    for (const auto& kernel : kernels) {
+      forget(values, kernel);
+      for (const Value& winner : winners[kernel]) winner.set(values, kernel);
+      result_.items.push_back(items[kernel]);
+    }
   }
 
-  static constexpr double spent = 0.02;  // seconds on a form at least, of several runs the best
+  Shape shape_of(const Tuning& tuning, const std::string& kernel) const {
+    constexpr std::size_t many = 1 << 16;
+    return work_group_shape(device_.info(), kernel, {many, many, many}, tuning.group(kernel, problem_));
+  }
 
-  // Chooses among forms with the same bits: another than the standard where it is clearly faster, and right.
-  void tune_choice(const Choice& choice) {
-    if (device_.info().cpu()) return;
-    std::vector<Candidate> tried;
-    for (const Candidate& other : choice.others)
-      if (lack_of(scan_form(other.mode), device_.info()).empty()) tried.push_back(other);
-    if (tried.empty()) return;
-    report(fmt::format("{}, {}", choice.tune_class, choice.name));
-    const double half = seconds() + 0.5 * time_.left();  // the rest is for the shapes of groups
-    const Scan scan =
-        choice.within_slices ? parallel_bench_scan(size(), size(), size(), size()) : bench_scan(size(), size());
-    const auto seconds_of = [&](const Candidate& form) {
-      return seconds_of_form(device_, scan_form(form.mode), scan, true, spent);
-    };
-    const double standard = seconds_of(choice.standard);
-    std::vector<double> trials;
-    for (const Candidate& other : tried) {
-      double& taken = trials.emplace_back(std::numeric_limits<double>::infinity());
-      if (seconds() > half) continue;
-      check_interrupt();
+  static void forget(TunedValues& values, const std::string& kernel) {
+    values.groups.erase(kernel);
+    for (const Tunable& tunable : tunables())
+      if (tunable.kernel == kernel) values.choices.erase(tunable.key());
+  }
+
+  // "group 64 x 4 x 1", of the first kernel that has so many values.
+  static std::string name_of(const Round& round, std::size_t n) {
+    for (const auto& [kernel, values] : round)
+      if (n < values.size()) return values[n].tunable + " " + values[n].text;
+    return {};
+  }
+
+  // Measures the values of one tunable, those of all kernels together. Clear winners go to `found`.
+  void try_values(const Round& round, const Workload& work, double once, double for_turns, Tuning& found,
+                  std::map<std::string, TunedItem>& items, Round& winners) {
+    std::size_t most = 0;
+    for (const auto& [kernel, values] : round) most = std::max(most, values.size());
+    const double left =
+        (time_.left() - for_turns) / std::max(once, 1e-9) / static_cast<double>(std::max<std::size_t>(1, most));
+    const auto times = static_cast<std::size_t>(std::clamp(left, 1.0, static_cast<double>(repeats)));
+    std::map<std::string, std::vector<std::pair<double, Value>>> tried;
+    for (std::size_t n = 0; n < most; ++n) {
+      if (!time_.fits(run_seconds_ + for_turns)) break;  // by what the last one took, its compiling included
+      Tuning tuning = found;
+      for (const auto& [kernel, values] : round)
+        if (n < values.size()) values[n].set(values_of(tuning), kernel);
+      report(name_of(round, n));
       try {
-        taken = seconds_of(other);
-      } catch (const PlanError&) {   // it takes more memory
-      } catch (const BuildError&) {  // a compiler that does not take it
-      } catch (const ClError&) {     // a group that is too large for its registers
+        const auto now = measure(work, tuning, times);
+        for (const auto& [kernel, values] : round) {
+          if (n >= values.size()) continue;
+          const RunTimes measured(now.at(kernel));
+          items[kernel].trials.push_back({values[n].tunable, values[n].text, measured});
+          tried[kernel].emplace_back(measured.least, values[n]);
+        }
+      } catch (const ClError&) {  // a group that is too large for a kernel's registers
+        device_.record(nullptr);
       }
     }
-    const auto best = clearly_fastest(trials, standard);
-    const bool better = best && check_variant(variant_of(tried[*best].mode), device_).verdict == Verdict::right;
-    const std::string form = better ? tried[*best].value : choice.standard.value;
-    result_.tuning.choices[choice.name] = form;
-    result_.items.push_back(
-        {choice.tune_class, choice.name, choice.standard.value, form, standard, better ? trials[*best] : standard});
+    for (const auto& [kernel, values] : tried) {
+      std::vector<double> seconds;
+      for (const auto& [least, value] : values) seconds.push_back(least);
+      if (const auto best = clearly_fastest(seconds, items[kernel].seconds_before)) {
+        values[*best].second.set(values_of(found), kernel);
+        winners[kernel].push_back(values[*best].second);
+        items[kernel].seconds_before = seconds[*best];
+      }
+    }
+  }
+
+  // Measures the standard and what was found again, one after the other, and drops winners that were not faster.
+  void measure_in_turns(const Workload& work, const Tuning& standard, const Tuning& found, double once,
+                        std::map<std::string, TunedItem>& items, Round& winners) {
+    KernelTimes old, now;
+    for (std::size_t n = 0; n < turns && !winners.empty() && (n == 0 || time_.fits(2 * once)); ++n) {
+      append(old, measure(work, standard, 1));
+      append(now, measure(work, found, 1));
+    }
+    for (auto& [kernel, item] : items) {
+      item.seconds_before = item.seconds_after = item.trials.front().times.least;
+      item.after = item.before;
+      const auto won = winners.find(kernel);
+      if (won == winners.end()) continue;
+      std::vector<double> gains;
+      for (std::size_t n = 0; n < now.at(kernel).size(); ++n) gains.push_back(old.at(kernel)[n] / now.at(kernel)[n]);
+      std::sort(gains.begin(), gains.end());
+      const double again[] = {least_of(now, kernel)};
+      if (!clearly_fastest(again, least_of(old, kernel)) || gains[gains.size() / 2] * clear_gain < 1) {
+        winners.erase(won);
+        continue;
+      }
+      item.after = text_of(shape_of(found, kernel));
+      for (const Value& value : won->second)
+        if (value.tunable != group_tunable) item.after += fmt::format(", {} {}", value.tunable, value.text);
+      item.seconds_before = least_of(old, kernel);
+      item.seconds_after = again[0];
+      item.trials.front().times = RunTimes(old.at(kernel));
+      item.trials.push_back({"", item.after, RunTimes(now.at(kernel)), TuneTrial::Mark::after});
+      item.least_gain = gains.front();
+      item.largest_gain = gains.back();
+    }
   }
 
   Device device_;
   TuneOptions options_;
   const Progress& progress_;
+  Scan scan_;
+  std::optional<ProblemClass> problem_;
   Tuning before_;
   TuneResult result_;
   TuneTime time_;
@@ -347,6 +343,29 @@ class Tuner {
   bool measuring_ = false;  // of this one, whose kernels are compiled
 };
 
+void check(const TuneOptions& options) {
+  for (const auto& name : options.classes)
+    if (std::find(tune_classes().begin(), tune_classes().end(), name) == tune_classes().end())
+      throw InputError(
+          fmt::format("`classes` '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
+  if (options.size > most_bench_size)
+    throw InputError(fmt::format("`size` {} is too large; give at most {}", options.size, most_bench_size));
+  if (!options.problem) return;
+  for (const auto& name : options.classes)
+    if (name != "fdk" && name != "project")
+      throw InputError(
+          fmt::format("`classes` '{}' has no views: with `volume`, `detector` and `views` give fdk or "
+                      "project, or leave those three out",
+                      name));
+  const auto in_range = [](const char* what, std::size_t size, std::size_t most) {
+    if (size < 1 || size > most)
+      throw InputError({.what = what, .found = std::to_string(size), .expected = fmt::format("1 to {}", most)});
+  };
+  for (const std::size_t size : options.problem->volume) in_range("`volume`", size, most_bench_size);
+  for (const std::size_t size : options.problem->detector) in_range("`detector`", size, most_bench_size);
+  in_range("`views`", options.problem->views, 65536);
+}
+
 }  // namespace
 
 const std::vector<std::string>& tune_classes() {
@@ -354,19 +373,20 @@ const std::vector<std::string>& tune_classes() {
   return classes;
 }
 
+std::vector<std::string> classes_of(const TuneOptions& options) {
+  if (!options.classes.empty()) return options.classes;
+  return options.problem ? std::vector<std::string>{"fdk", "project"} : tune_classes();
+}
+
 double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options) {
   constexpr double volumes = 3;  // two inputs, or projections and a volume, and what becomes of them
-  const auto n = static_cast<double>(edge(device, options));
-  return volumes * sizeof(float) * n * n * n;
+  const Scan scan = scan_of(device, options);
+  const auto largest = static_cast<double>(std::max(scan.volume.count(), scan.stack.count()));
+  return volumes * sizeof(float) * largest;
 }
 
 TuneResult tune(Device device, const TuneOptions& options, const Progress& progress) {
-  for (const auto& name : options.classes)
-    if (std::find(tune_classes().begin(), tune_classes().end(), name) == tune_classes().end())
-      throw InputError(
-          fmt::format("`classes` '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
-  if (options.size > most_bench_size)
-    throw InputError(fmt::format("`size` {} is too large; give at most {}", options.size, most_bench_size));
+  check(options);
   return Tuner(std::move(device), options, progress).run();
 }
 

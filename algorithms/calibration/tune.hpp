@@ -1,7 +1,6 @@
-// Finds the shapes of work-groups and the forms with which a device is fastest, within a time.
+// Finds the shapes of work-groups, the tunables and the forms with which a device is fastest, within a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -9,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/calibration/run_times.hpp"
+#include "algorithms/calibration/tune_workload.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "scheduling/execution/progress.hpp"
 
@@ -19,16 +20,30 @@ namespace halocline {
 const std::vector<std::string>& tune_classes();
 
 struct TuneOptions {
-  std::vector<std::string> classes;  ///< empty: all
+  std::vector<std::string> classes;  ///< empty: all; with `problem` those that have views
   double seconds = 30;               ///< in all, compiling included; what was begun is ended
   std::size_t size = 0;              ///< voxels along each edge of the test volumes; 0: 320 on GPUs, 96 on CPUs
+  /// Measures at these sizes, in place of `size`, and keeps what was found for their class of problems. Else it is kept
+  /// for all problems.
+  std::optional<ScanSizes> problem;
+};
+
+/// A value that was measured.
+struct TuneTrial {
+  std::string tunable;  ///< "group", "K_UNROLL", "views", "form"
+  std::string value;    ///< "64 x 4 x 1", "8", "quads"
+  RunTimes times;
+  enum class Mark { none, before, after } mark = Mark::none;  ///< in use before; from now on, if another is
 };
 
 /// Measurements of one kernel, or one choice ("form of pdu").
 struct TunedItem {
   std::string tune_class, name;
-  std::string before, after;  ///< group shapes "64 x 4 x 1", forms "in place", "2 iterations a pass"
+  std::string before, after;  ///< "64 x 4 x 1", "64 x 4 x 1, K_UNROLL 8"; forms "in place", "2 iterations a pass"
   double seconds_before = 0, seconds_after = 0;
+  /// The same in pairs, measured in turns: the least and the largest of before / after. 1 if nothing is changed.
+  double least_gain = 1, largest_gain = 1;
+  std::vector<TuneTrial> trials;  ///< of all values
   bool changed() const { return before != after; }
 };
 
@@ -39,12 +54,15 @@ struct TuneResult {
   double seconds = 0;
 };
 
+/// Classes that tune() measures.
+std::vector<std::string> classes_of(const TuneOptions& options);
+
 /// Bytes of host memory that test volumes take, about.
 double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options);
 
-/// Measures on `device`, which afterwards uses what it had before. A shape replaces the default only if it was faster
+/// Measures on `device`, which afterwards uses what it had before. Values replace the default only if they were faster
 /// by more than a thirtieth when the two were measured again in turns, so nothing becomes slower. Throws InputError
-/// that names `classes` or `size`, ClError, Interrupted.
+/// that names `classes`, `size`, `volume`, `detector` or `views`, ClError, Interrupted.
 TuneResult tune(Device device, const TuneOptions& options, const Progress& progress = {});
 
 /// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of

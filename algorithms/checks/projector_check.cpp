@@ -16,13 +16,12 @@
 namespace halocline {
 namespace {
 
-using Verdict = ProjectorFinding::Verdict;
 using CheckedValues = std::vector<float>;
 
 constexpr unsigned char not_a_number = 0xff, a_number = 0x4b;  // bytes of float32 that are NaN, and 13 million
 
-Verdict verdict_of(bool pass) {
-  return pass ? Verdict::pass : Verdict::fail;
+ProjectorFinding::Verdict verdict_of(bool pass) {
+  return pass ? ProjectorFinding::Verdict::pass : ProjectorFinding::Verdict::fail;
 }
 
 // Values from `least` to 1.

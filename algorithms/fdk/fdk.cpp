@@ -17,12 +17,13 @@
 namespace halocline {
 namespace {
 
-VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length,
+VoxelDriven::Options voxel_options(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                   const FdkParameters& parameters, std::size_t length,
                                    std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
-  set_device_options(options, devices);
+  set_device_options(options, devices, projections, grid);
   options.distance_weight = !geometry.parallel();
   options.variance = parameters.variance.has_value();
   if (options.variance) options.correlation = neighbour_correlation(transfer_of(parameters, length));
@@ -36,7 +37,7 @@ Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, co
     : variance_(parameters.variance.has_value()),
       filter_(geometry, projections, parameters),
       voxels_(filter_.rows().geometry, filter_.rows().padded, grid,
-              voxel_options(geometry, parameters, filter_.rows().length, devices)) {
+              voxel_options(geometry, projections, grid, parameters, filter_.rows().length, devices)) {
   filter_.take_in_order(voxels_.order());
 }
 
@@ -113,8 +114,8 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
     for (const auto& note : notes) library_log()->warn("{}", note);
   }
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method =
-        std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
+    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used),
+                                              checked_budgets(used, stack, grid));
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

@@ -11,6 +11,7 @@
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
+#include "algorithms/projectors/tunables.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
 #include "host/system/error.hpp"
@@ -154,6 +155,7 @@ void VoxelDriven::declare(Requirements& requirements) const {
     requirements.batch_step = pack_;
     // The volume goes to and fro once for as many fetches.
     requirements.preferred_batch *= pack_;
+    if (options_.image_batch > 0) requirements.preferred_batch = options_.image_batch;
   } else {
     // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
     const std::size_t fewest = std::min<std::size_t>(projections_.size[1], fewest_rows);
@@ -163,6 +165,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
          .kind = ArrayKind::projections,
          .components = layout_ == Layout::quads ? std::size_t{4} : std::size_t{1},
          .row_length = ((projections_.size[0] + more) * (fewest + more) + fewest - 1) / fewest});
+    if (layout_ == Layout::quads && !lanes_ && options_.exact_batch > 0)
+      requirements.preferred_batch = options_.exact_batch;
   }
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
@@ -242,13 +246,17 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
         {1, 1, 1}, arguments);
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.cl
     return slab.launch(kernel_, {parts_of(nx, 16), parts_of(ny, 8), parts_of(count, 8)}, {1, 1, 1}, arguments);
-  const std::size_t unroll = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
+  const std::size_t standard = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
+  const auto unroll =
+      static_cast<std::size_t>(slab.tuned(kernel_.kernel + " " + slices_tunable, static_cast<int>(standard)));
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts_of(count, unroll)}, arguments);
 }
 
-void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices) {
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> any_problem,
+                        const Grid& projections, const Grid& grid) {
+  const auto devices = models_for(any_problem, grid.size, projections.size);
   options.cpu =
       !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
   options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
@@ -258,10 +266,13 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceMod
     options.image_side = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
                            return a.image_side < b.image_side;
                          })->image_side;
+  options.exact_batch = tuned_on_all(devices, std::string("backproject_exact ") + batch_tunable);
+  options.image_batch = tuned_on_all(devices, std::string("backproject_image ") + batch_tunable);
 }
 
-std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices) {
-  auto result = device_models(devices);
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections,
+                                         const Grid& grid) {
+  auto result = models_for(device_models(devices), grid.size, projections.size);
   const LocalTile* tile = fastest_tile(result);
   const bool images = images_were_fastest(result);
   if ((tile != nullptr || images) &&
@@ -307,7 +318,7 @@ std::shared_ptr<const Backprojection> unfiltered(const Geometry& geometry, const
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
-  set_device_options(options, devices);
+  set_device_options(options, devices, projections, grid);
   return std::make_shared<Backprojection>(geometry, projections, grid, options);
 }
 
@@ -327,7 +338,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
     require_textures(true, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used));
+    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used, stack, grid));
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

@@ -41,6 +41,8 @@ class VoxelDriven {
     std::optional<LocalTile> tile = std::nullopt;
     /// ... or from images of float32, of detectors up to so many pixels wide and high; no bit changes either.
     std::size_t image_side = 0;
+    /// Views of a batch, by kernel; 0: as many as was fastest on an H200. No bit changes.
+    int exact_batch = 0, image_batch = 0;
   };
 
   VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
@@ -78,11 +80,12 @@ class VoxelDriven {
   std::function<Range(Range)> detector_rows_;
 };
 
-/// device_models(), without the forms that one of the devices computes wrongly.
-std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices);
+/// device_models() for problems of this size, without the forms that one of the devices computes wrongly.
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections, const Grid& grid);
 
-/// Sets VoxelDriven::Options that all the devices can take.
-void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices);
+/// Sets VoxelDriven::Options that all the devices can take, as tuned for problems of this size.
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices, const Grid& projections,
+                        const Grid& grid);
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
 /// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in

@@ -72,8 +72,9 @@ int views_of_batch(const Grid& projections, int least) {
   return std::max(least, static_cast<int>(parts_of(pixels, projections.slice())));
 }
 
-bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
+bool slices_innermost_pay(std::span<const DeviceModel> any_problem, const Geometry& geometry, const Grid& volume,
                           const Grid& projections) {
+  const auto devices = models_for(any_problem, volume.size, projections.size);
   constexpr std::size_t fewest = 8;  // slices and rows: with fewer, most of what is read together is not used
   const auto faster = [](const DeviceModel& device) {
     if (device.cpu) return false;

@@ -27,7 +27,8 @@ bool all_cpu(const std::vector<DeviceModel>& models) {
 }
 
 // True where images are faster: on an H200 by a quarter (benchmarks/results/nvidia-h200.md).
-bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volume) {
+bool siddon_from_images(const std::vector<DeviceModel>& any_problem, const Grid& volume, const Grid& projections) {
+  const auto models = models_for(any_problem, volume.size, projections.size);
   const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
     if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
     const auto tuned = device.choices.find(siddon_form_choice);
@@ -49,7 +50,7 @@ ProjectionParameters for_devices(ProjectionParameters parameters, const std::vec
 // Siddon's images need as much memory again: not where that makes more slabs of the volume.
 bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projections, ProjectionParameters parameters,
                 const std::vector<DeviceModel>& models, const PlanOptions& options) {
-  if (parameters.projector != Projector::siddon || !siddon_from_images(models, volume)) return false;
+  if (parameters.projector != Projector::siddon || !siddon_from_images(models, volume, projections)) return false;
   const auto slabs = [&](bool images) {
     parameters.images = images;
     return plan_program(program_of(RayProjection(geometry, volume, projections, parameters)), models, options)

@@ -4,6 +4,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/ray_faces.hpp"
+#include "algorithms/projectors/tunables.hpp"
 #include "host/opencl/work_groups.hpp"
 
 namespace halocline {
@@ -104,9 +105,12 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const 
         {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
         arguments);
   }
-  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item_ - 1) / slices_per_item_);
-  const std::array<std::size_t, 3> global{volume_.size[0], volume_.size[1], items};
-  const std::string options = fmt::format("-D K_UNROLL={}", slices_per_item_);
+  const std::string plain = ray_kernel(projector_, "backproject", "").kernel;
+  const int together = stacks_ ? slices_per_item_ : slab.tuned(plain + " " + slices_tunable, slices_per_item_);
+  const std::array<std::size_t, 3> global{
+      volume_.size[0], volume_.size[1],
+      parts_of(static_cast<std::size_t>(slices.count()), static_cast<std::size_t>(together))};
+  const std::string options = fmt::format("-D K_UNROLL={}", together);
   if (stacks_) {
     const auto group = work_group_within({8, 16, 1}, slab.device());
     const std::string shape =

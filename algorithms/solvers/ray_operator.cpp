@@ -20,7 +20,7 @@ std::shared_ptr<const BackprojectionMethod> fdk_of(const Geometry& geometry, con
   check_fdk(geometry, projections, volume, "the projections", "the geometry", parameters.redundancy);
   parameters.upright_rows = false;
   parameters.hardware_interpolation = false;
-  std::vector<DeviceModel> plain(devices.begin(), devices.end());
+  std::vector<DeviceModel> plain = models_for(devices, volume.size, projections.size);
   for (DeviceModel& device : plain) device.choices[exact_form_choice] = quads_form;
   return std::make_shared<Fdk>(geometry, projections, volume, parameters, plain);
 }

@@ -97,13 +97,13 @@ Grid volume_of(const PlanCommand& command) {
 }
 
 // A full circle about a volume of 1 mm voxels, magnified by 1.5 onto a detector that sees all of it.
-struct Scan {
+struct PlannedScan {
   Geometry geometry;
   Grid stack;
 };
-Scan scan_of(const PlanCommand& command, const Grid& volume) {
+PlannedScan scan_of(const PlanCommand& command, const Grid& volume) {
   const std::size_t across = std::max(volume.size[0], volume.size[1]);
-  Scan scan;
+  PlannedScan scan;
   auto& size = scan.stack.size;
   size = {across, volume.size[2], command.views > 0 ? command.views : across};
   if (command.detector) size = {(*command.detector)[0], (*command.detector)[1], size[2]};
@@ -133,7 +133,7 @@ Plan plan_for(const PlanCommand& command, const Grid& volume, const std::vector<
     if (!here.empty()) return plan_denoise(volume, parameters, here, options);
     return plan_denoise(volume, parameters, devices, options);
   }
-  const Scan scan = scan_of(command, volume);
+  const PlannedScan scan = scan_of(command, volume);
   const bool half = command.interpolation == "half", hardware = half || command.interpolation == "hardware";
   if (command.method == "project")
     return plan_project(scan.geometry, volume, scan.stack, {Projector::joseph, hardware}, devices, options);

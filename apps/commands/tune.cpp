@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,40 +23,91 @@ namespace {
 
 struct TuneCommand {
   TuneOptions options;
-  bool forget = false, json = false;
+  std::optional<std::array<std::size_t, 3>> volume;
+  std::optional<std::array<std::size_t, 2>> detector;
+  std::optional<std::size_t> views;
+  bool forget = false, json = false, all_values = false;
+
+  void set_problem() {
+    if (volume && detector && views) options.problem = ScanSizes{*volume, *detector, *views};
+  }
 };
 
-std::string table(const std::string& device, const TuneResult& result) {
-  std::size_t wide = 6;
-  for (const auto& item : result.items) wide = std::max(wide, item.name.size());
-  std::string text =
-      fmt::format("{}, {:.1f} s\n{:<8}  {:<{}}  {:<22}  {:<22}  {:>10}  {:>10}  {:>6}\n", device, result.seconds,
-                  "class", "kernel", wide, "before", "now", "ms before", "ms now", "times");
+std::string scope_of(const TuneOptions& options) {
+  return options.problem ? "problems like " + options.problem->problem()->text() : "all problems";
+}
+
+std::string heading(const std::string& device, const TuneOptions& options, const TuneResult& result) {
+  return fmt::format("{}, for {}, {:.1f} s\n", device, scope_of(options), result.seconds);
+}
+
+// "1.25 (1.22 to 1.27)": the gain of the fastest runs, and of the pairs in turns.
+std::string gain_text(const TunedItem& item) {
+  if (!item.changed()) return "1";
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", item.seconds_before / item.seconds_after, item.least_gain,
+                     item.largest_gain);
+}
+
+std::string milliseconds(double seconds) {
+  return fmt::format("{:.4f}", 1e3 * seconds);
+}
+
+std::string gains(const TuneResult& result) {
+  BenchTable rows{{"class", "kernel", "before", "now", "ms before", "ms now", "times (in turns)"}};
   for (const auto& item : result.items)
-    text += fmt::format("{:<8}  {:<{}}  {:<22}  {:<22}  {:>10.3f}  {:>10.3f}  {:>6.2f}\n", item.tune_class, item.name,
-                        wide, item.before, item.changed() ? item.after : "the same", 1e3 * item.seconds_before,
-                        1e3 * item.seconds_after, item.seconds_before / item.seconds_after);
-  if (result.items.empty()) text += "no kernel was measured\n";
+    rows.push_back({item.tune_class, item.name, item.before, item.changed() ? item.after : "the same",
+                    milliseconds(item.seconds_before), milliseconds(item.seconds_after), gain_text(item)});
+  std::string text = result.items.empty() ? "no kernel was measured\n" : bench_table(rows, false, 4);
   for (const auto& line : result.left_out) text += "left out: " + line + "\n";
   return text;
 }
 
-nlohmann::json tune_json(const Device& device, const TuneResult& result) {
-  nlohmann::json json{{"device", device_json(device.info())},
-                      {"seconds", result.seconds},
-                      {"left_out", result.left_out},
-                      {"items", nlohmann::json::array()}};
+const char* mark_text(TuneTrial::Mark mark) {
+  return mark == TuneTrial::Mark::before ? "before" : mark == TuneTrial::Mark::after ? "now" : "";
+}
+
+// Every value that was measured.
+std::string all_values(const TuneResult& result) {
+  BenchTable rows{{"class", "kernel", "tunable", "value", "", "ms", "spread", "runs"}};
   for (const auto& item : result.items)
-    json["items"].push_back({{"class", item.tune_class},
-                             {"name", item.name},
-                             {"before", item.before},
-                             {"after", item.after},
-                             {"seconds_before", item.seconds_before},
-                             {"seconds_after", item.seconds_after}});
+    for (const auto& trial : item.trials)
+      rows.push_back({item.tune_class, item.name, trial.tunable, trial.value, mark_text(trial.mark),
+                      milliseconds(trial.times.least), fmt::format("{:.1f} %", 100 * trial.times.spread()),
+                      std::to_string(trial.times.runs)});
+  return bench_table(rows, false, 5);
+}
+
+nlohmann::json item_json(const TunedItem& item) {
+  nlohmann::json json{{"class", item.tune_class},
+                      {"name", item.name},
+                      {"before", item.before},
+                      {"after", item.after},
+                      {"seconds_before", item.seconds_before},
+                      {"seconds_after", item.seconds_after},
+                      {"gain_in_turns", {item.least_gain, item.largest_gain}},
+                      {"trials", nlohmann::json::array()}};
+  for (const auto& trial : item.trials)
+    json["trials"].push_back({{"tunable", trial.tunable},
+                              {"value", trial.value},
+                              {"mark", mark_text(trial.mark)},
+                              {"seconds", trial.times.least},
+                              {"median_seconds", trial.times.median},
+                              {"runs", trial.times.runs}});
   return json;
 }
 
-void run(Job& job, const TuneCommand& command) {
+nlohmann::json tune_json(const Device& device, const TuneOptions& options, const TuneResult& result) {
+  nlohmann::json json{{"device", device_json(device.info())},
+                      {"problems", scope_of(options)},
+                      {"seconds", result.seconds},
+                      {"left_out", result.left_out},
+                      {"items", nlohmann::json::array()}};
+  for (const auto& item : result.items) json["items"].push_back(item_json(item));
+  return json;
+}
+
+void run(Job& job, TuneCommand& command) {
+  command.set_problem();
   auto results = nlohmann::json::array();
   std::vector<std::string> unfit;
   for (const Device& device : job.devices()) {
@@ -63,10 +116,9 @@ void run(Job& job, const TuneCommand& command) {
       if (command.forget)
         job.print(fmt::format("would forget what was measured on {}", device.info().name));
       else
-        job.print(
-            fmt::format("would measure {} on {} for about {:g} s{}",
-                        fmt::join(command.options.classes.empty() ? tune_classes() : command.options.classes, ", "),
-                        device.info().name, command.options.seconds, kept == Tuning{} ? "" : "; it was tuned before"));
+        job.print(fmt::format("would measure {} on {} for about {:g} s, for {}{}",
+                              fmt::join(classes_of(command.options), ", "), device.info().name, command.options.seconds,
+                              scope_of(command.options), kept == Tuning{} ? "" : "; it was tuned before"));
       continue;
     }
     if (command.forget) {
@@ -83,8 +135,10 @@ void run(Job& job, const TuneCommand& command) {
     }
     store_tuning(device.info(), result.tuning);
     use_tuning(device, result.tuning);
-    results.push_back(tune_json(device, result));
-    if (!command.json) job.print(table(device.info().name, result));
+    results.push_back(tune_json(device, command.options, result));
+    if (!command.json)
+      job.print(heading(device.info().name, command.options, result) +
+                (command.all_values ? all_values(result) + "\n" : "") + gains(result));
   }
   job.results()["tuning"] = results;
   if (command.json && !job.dry_run()) job.print(results.dump(2));
@@ -114,17 +168,29 @@ std::unique_ptr<Command> tune_command() {
       .whole_from(8)
       .unit("N")
       .initial("");
+  settings
+      .add_list("volume", command->volume, "NX,NY,NZ", Numbers::sizes,
+                "Voxels of the problem to tune for, with --detector and --views; what is found counts for problems of "
+                "these powers of two alone. Default: all problems")
+      .needs("detector")
+      .excludes("size");
+  settings.add_list("detector", command->detector, "NU,NV", Numbers::sizes, "Its detector's columns and rows")
+      .needs("views");
+  settings.add("views", command->views, "Its views, on a circle").whole_from(1, 65536).needs("volume").unit("N");
+  settings.add("table", command->all_values, "Print every value that was measured, with its time and spread")
+      .excludes("forget");
   settings.add("forget", command->forget, "Go back to the defaults instead");
   settings.add("json", command->json, "Print JSON").excludes("forget");
   sub->footer =
-      "Shapes of work-groups, and how many iterations a pass pdu and spdu make. No result depends on them: the bits "
-      "are the\n"
-      "same. What was found is kept beside the compiled kernels, by device, driver and version; the default stays "
-      "where\n"
-      "nothing is clearly faster. The first run on a GPU for which no defaults were measured does the same for two "
-      "seconds,\n"
-      "unless --no-tune is given.\n"
-      "Example:\n  halocline tune --device gpu --seconds 60";
+      "Shapes of work-groups, slices of a work-item, views of a launch, forms of kernels, and how many iterations a "
+      "pass\npdu and spdu make. No result depends on them: the bits are the same. What was found is kept beside the "
+      "compiled\nkernels, by device, driver, version and, with --volume, class of problem; the default stays where "
+      "nothing is clearly\nfaster. Times are of the shortest run; the spread is how much longer the one in the middle "
+      "took. The first run on a\nGPU for which no defaults were measured does the same for two seconds, unless "
+      "--no-tune "
+      "is given.\n"
+      "Examples:\n  halocline tune --device gpu --seconds 60\n  halocline tune --class fdk --volume 300,300,1200 "
+      "--detector 300,1548 --views 3 --table";
   sub->run = [command](Job& job) { run(job, *command); };
   return sub;
 }

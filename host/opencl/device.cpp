@@ -365,10 +365,9 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
   const auto& [shared, limits] = kernel_of(*state_, spec);
   const cl::Kernel kernel = kept_ == nullptr ? shared : twin_of(shared, *state_);
   if (!group) state_->shaped_kernels.insert(spec.kernel);
-  const auto tuned = state_->tuning.groups.find(spec.kernel);
-  const auto local = group ? *group
-                           : work_group_shape(state_->info, spec.kernel, global,
-                                              tuned == state_->tuning.groups.end() ? nullptr : &tuned->second, limits);
+  const auto local =
+      group ? *group
+            : work_group_shape(state_->info, spec.kernel, global, state_->tuning.group(spec.kernel, problem_), limits);
   if (!limits.take(local))
     throw ClError(fmt::format("{} of {} needs work-groups of {} work-items, but {} takes {} in one at most, and {} "
                               "along the axes; choose another `device`",

@@ -19,6 +19,7 @@
 #include "host/opencl/device_info.hpp"
 #include "host/opencl/memory_ledger.hpp"
 #include "host/opencl/trace.hpp"
+#include "host/opencl/tuning.hpp"
 
 namespace halocline {
 
@@ -193,6 +194,9 @@ class Device {
   /// shape is that of work_group_shape() unless given.
   Event launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::span<const KernelArgument> arguments,
                std::span<const Event> waits = {}, std::optional<std::array<std::size_t, 3>> group = {});
+  /// Launches through this handle are part of such a problem: of tuned values, those for its class precede.
+  void set_problem(std::optional<ProblemClass> problem) { problem_ = problem; }
+  const std::optional<ProblemClass>& problem() const { return problem_; }
   /// Adds the launches, fills and copies that are enqueued through this handle from now on to the list, too (nullptr:
   /// no longer).
   void keep(CommandList* list) { kept_ = list; }
@@ -220,6 +224,7 @@ class Device {
 
   std::shared_ptr<DeviceState> state_;
   CommandList* kept_ = nullptr;
+  std::optional<ProblemClass> problem_;
 };
 
 /// Opens the devices that `selection` names. Throws InputError (see select_devices).

@@ -2,23 +2,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/opencl/opencl.hpp"
+#include "host/system/plural.hpp"
 
 namespace halocline {
 namespace {
 
 // Cards of a model are tuned alike, parts of a CPU are not.
 std::string key_of(const DeviceInfo& device) {
-  return fmt::format("tuning 1\n{}\n{}{}\n{}\n{}", HALOCLINE_VERSION, model_of(device),
+  return fmt::format("tuning 2\n{}\n{}{}\n{}\n{}", HALOCLINE_VERSION, model_of(device),
                      is_part(device) ? fmt::format(", {} units", device.compute_units) : "", device.platform,
                      device.driver);
 }
 
+nlohmann::json json_of(const TunedValues& values) {
+  return {{"groups", values.groups}, {"choices", values.choices}};
+}
+
+// Throws nlohmann::json::exception where it is no such thing.
+TunedValues values_of(const nlohmann::json& json) {
+  TunedValues values;
+  json.at("groups").get_to(values.groups);
+  json.at("choices").get_to(values.choices);
+  return values;
+}
+
+bool is_complete(const TunedValues& values) {
+  return std::all_of(values.groups.begin(), values.groups.end(),
+                     [](const auto& group) { return group.second[0] * group.second[1] * group.second[2] > 0; });
+}
+
 }  // namespace
+
+std::string ProblemClass::text() const {
+  std::array<std::uint64_t, 6> sizes{};
+  std::transform(exponents.begin(), exponents.end(), sizes.begin(),
+                 [](std::uint8_t exponent) { return std::uint64_t{1} << exponent; });
+  return fmt::format("{} x {} x {} voxels, {} of {} x {} pixels", sizes[0], sizes[1], sizes[2], views_text(sizes[5]),
+                     sizes[3], sizes[4]);
+}
+
+std::optional<ProblemClass> problem_class(const std::array<std::size_t, 3>& volume,
+                                          const std::array<std::size_t, 3>& stack) {
+  if (stack[2] == 0) return std::nullopt;
+  ProblemClass result;
+  for (std::size_t n = 0; n < 6; ++n)
+    result.exponents[n] =
+        static_cast<std::uint8_t>(std::bit_width(std::max<std::size_t>(1, n < 3 ? volume[n] : stack[n - 3]) - 1));
+  return result;
+}
 
 Tuning tuning_of(const Device& device) {
   const std::lock_guard lock(device.state()->launch_mutex);
@@ -30,6 +68,12 @@ void use_tuning(const Device& device, Tuning tuning) {
   device.state()->tuning = std::move(tuning);
 }
 
+std::optional<std::string> tuned_choice(const Device& device, const std::string& name) {
+  const std::lock_guard lock(device.state()->launch_mutex);
+  const std::string* choice = device.state()->tuning.choice(name, device.problem());
+  return choice != nullptr ? std::optional(*choice) : std::nullopt;
+}
+
 const std::set<std::string>& shaped_kernels(const Device& device) {
   return device.state()->shaped_kernels;
 }
@@ -39,12 +83,14 @@ std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
   if (!bytes) return std::nullopt;
   try {
     const auto json = nlohmann::json::parse(*bytes);
-    Tuning tuning;
-    json.at("groups").get_to(tuning.groups);
-    json.at("choices").get_to(tuning.choices);
+    Tuning tuning{values_of(json), {}, {}};
     json.at("classes").get_to(tuning.classes);
-    for (const auto& [kernel, shape] : tuning.groups)
-      if (shape[0] * shape[1] * shape[2] == 0) return std::nullopt;
+    if (!is_complete(tuning)) return std::nullopt;
+    for (const auto& problem : json.at("problems")) {
+      const TunedValues values = values_of(problem);
+      if (!is_complete(values)) return std::nullopt;
+      tuning.problems[{problem.at("exponents").get<std::array<std::uint8_t, 6>>()}] = values;
+    }
     return tuning;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
@@ -52,7 +98,13 @@ std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
 }
 
 void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
-  const nlohmann::json json{{"groups", tuning.groups}, {"choices", tuning.choices}, {"classes", tuning.classes}};
+  nlohmann::json json = json_of(tuning);
+  json["classes"] = tuning.classes;
+  json["problems"] = nlohmann::json::array();
+  for (const auto& [problem, values] : tuning.problems) {
+    json["problems"].push_back(json_of(values));
+    json["problems"].back()["exponents"] = problem.exponents;
+  }
   const std::string text = json.dump();
   ProgramCache().store(key_of(device), {text.begin(), text.end()});
 }

@@ -1,26 +1,14 @@
-// Measured choices of a device, kept between runs with the compiled kernels. No result depends on them.
+// Tuning of a device, kept between runs with the compiled kernels.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "host/opencl/device.hpp"
+#include "host/opencl/tuning.hpp"
 
 namespace halocline {
-
-struct Tuning {
-  /// Shapes of work-groups by kernel, in place of those of work_group_shape().
-  std::map<std::string, std::array<std::size_t, 3>> groups;
-  /// The fastest of several ways to bitwise identical results, by names of the callers' choice.
-  std::map<std::string, std::string> choices;
-  /// Kinds of work for which was measured.
-  std::set<std::string> classes;
-  bool operator==(const Tuning&) const = default;
-};
 
 /// Tuning of the device: as stored for devices of this name under this driver and version of the library, and as set
 /// since it was opened.
@@ -29,8 +17,11 @@ Tuning tuning_of(const Device& device);
 /// Sets the tuning of a device.
 void use_tuning(const Device& device, Tuning tuning);
 
-/// Reads and writes stored tuning. Nothing if it was never stored or is damaged; store_tuning() does nothing where no
-/// cache folder can be written.
+/// The choice of that name for the problems that are launched through this handle (Device::set_problem()).
+std::optional<std::string> tuned_choice(const Device& device, const std::string& name);
+
+/// Reads and writes stored tuning. Nothing if it was never stored, is damaged or of another layout; store_tuning() does
+/// nothing where no cache folder can be written.
 std::optional<Tuning> stored_tuning(const DeviceInfo& device);
 void store_tuning(const DeviceInfo& device, const Tuning& tuning);
 

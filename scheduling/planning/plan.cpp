@@ -248,6 +248,19 @@ Team others(const Team& all, const Team& team) {
 
 }  // namespace
 
+std::vector<DeviceModel> models_for(std::span<const DeviceModel> devices, const std::array<std::size_t, 3>& volume,
+                                    const std::array<std::size_t, 3>& stack) {
+  std::vector<DeviceModel> result(devices.begin(), devices.end());
+  const auto problem = problem_class(volume, stack);
+  for (DeviceModel& device : result) {
+    if (const auto found = problem ? device.problems.find(*problem) : device.problems.end();
+        found != device.problems.end())
+      for (const auto& [name, choice] : found->second.choices) device.choices[name] = choice;
+    device.problems.clear();
+  }
+  return result;
+}
+
 void SlabExtent::include(const SlabPlan& slab) {
   slices = std::max(slices, slab.extended.count());
   rows = std::max(rows, slab.rows.count());

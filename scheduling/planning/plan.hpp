@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/opencl/tuning.hpp"
 #include "scheduling/planning/requirements.hpp"
 
 namespace halocline {
@@ -33,8 +34,13 @@ struct DeviceModel {
   bool part = false;           // of a split device: its parts all work, or none does
   bool texel_pairs = false;
   std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
-  std::map<std::string, std::string> choices;    // results of tuning: Tuning::choices of host/opencl/tuned_values.hpp
+  std::map<std::string, std::string> choices;    // results of tuning (host/opencl/tuning.hpp)
+  std::map<ProblemClass, TunedValues> problems;  // ... for classes of problems
 };
+
+/// The devices with the choices for problems of this class in place of those for all problems.
+std::vector<DeviceModel> models_for(std::span<const DeviceModel> devices, const std::array<std::size_t, 3>& volume,
+                                    const std::array<std::size_t, 3>& stack);
 
 struct PlanOptions {
   int minimum_slabs = 0;                 // smallest number of slabs (for tests); 0: as few as fit

@@ -241,7 +241,9 @@ std::vector<DeviceModel> device_models(const std::vector<Device>& devices) {
       model.image_side = std::min(device.info().image_width, device.info().image_height);
       model.image_layers = device.info().image_layers;
     }
-    model.choices = tuning_of(device).choices;
+    Tuning tuning = tuning_of(device);
+    model.choices = std::move(tuning.choices);
+    model.problems = std::move(tuning.problems);
     if (model.cpu) {  // host memory copies; a few channels
       model.bus_bandwidth = 8e9;
       model.memory_bandwidth = 30e9;

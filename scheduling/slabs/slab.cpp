@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
+#include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -33,6 +35,7 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
   if (first == plan.slabs.end())
     throw std::logic_error(fmt::format("the plan has no slab for device {}", device_index));
   plan_ = *first;
+  device_.set_problem(problem_class(requirements_.size, requirements_.stack));
   for (const auto& need : requirements_.arrays) add(need, plan, device_index);
 }
 
@@ -49,6 +52,14 @@ void Slab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
   else
     array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
   arrays_.emplace(need.name, std::move(array));
+}
+
+int Slab::tuned(const std::string& name, int standard) const {
+  const auto choice = tuned_choice(device_, name);
+  int value = 0;
+  const bool whole =
+      choice && std::from_chars(choice->data(), choice->data() + choice->size(), value).ec == std::errc();
+  return whole && value > 0 ? value : standard;
 }
 
 Slab::Names::Names(Slab& slab, const std::map<std::string, std::string>& names)

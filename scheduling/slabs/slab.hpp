@@ -48,6 +48,8 @@ class Slab {
   /// Extent of the volume and these of its slices, for kernels (cl/extent.clh).
   StructArgument extent(Range slices) const;
   const DeviceInfo& device() const { return device_.info(); }
+  /// The number that tuning found for this name, device and class of problem; `standard` where it found none.
+  int tuned(const std::string& name, int standard) const;
 
   /// Enqueues a kernel over `global` work-items with the arguments in the kernel's order.
   void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, const std::vector<SlabArgument>& arguments);

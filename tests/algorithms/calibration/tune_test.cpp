@@ -4,15 +4,21 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "algorithms/calibration/denoise_phantom.hpp"
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/calibration/tune_time.hpp"
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/tunables.hpp"
 #include "host/system/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/support/command_runner.hpp"
 
@@ -21,7 +27,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 // A separate cache folder, so that the machine's is unchanged.
@@ -97,10 +105,18 @@ TEST_F(Tune, IsKeptForTheNextTimeTheDeviceIsOpened) {
   tuning.groups["joseph_project"] = {8, 8, 2};
   tuning.choices["stages of pdu"] = "2";
   tuning.classes = {"project"};
+  const auto problem = problem_class({300, 300, 1200}, {300, 1548, 3});
+  tuning.problems[*problem].groups["joseph_project"] = {16, 1, 1};
+  tuning.problems[*problem].choices[exact_form_choice] = images_form;
   store_tuning(device.info(), tuning);
   EXPECT_TRUE(tuning_of(device) == Tuning{}) << "an open device changes only when it is told to";
   EXPECT_TRUE(tuning_of(open()) == tuning);
-  EXPECT_EQ(device_models({open()}).front().choices, tuning.choices);
+  const auto models = device_models({open()});
+  EXPECT_EQ(models.front().choices, tuning.choices);
+  const auto alike = models_for(models, {260, 300, 1100}, {290, 1300, 3}).front().choices;
+  EXPECT_EQ(alike.at(exact_form_choice), images_form);
+  EXPECT_EQ(alike.at("stages of pdu"), "2") << "of all problems";
+  EXPECT_EQ(models_for(models, {300, 300, 1200}, {300, 1548, 300}).front().choices, tuning.choices);
   DeviceInfo twin = device.info(), other = device.info(), newer = device.info();
   twin.name += " #1";
   other.name += " (part 1 of 2)";
@@ -123,6 +139,24 @@ TEST_F(Tune, WhatIsDamagedIsAsIfItWereNotThere) {
     if (entry.is_regular_file()) std::filesystem::resize_file(entry.path(), entry.file_size() - 5);
   EXPECT_EQ(stored_tuning(device.info()), std::nullopt);
   EXPECT_TRUE(tuning_of(open()) == Tuning{});
+}
+
+// The key says which layout it is; this is one that another program wrote under the same key.
+TEST_F(Tune, WhatIsOfAnOlderLayoutIsAsIfItWereNotThere) {
+  const Device device = open();
+  Tuning tuning;
+  tuning.groups["joseph_project"] = {8, 8, 2};
+  store_tuning(device.info(), tuning);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "cache")) {
+    if (!entry.is_regular_file()) continue;
+    std::string text = content(entry.path());
+    const std::string part = "\"problems\"";
+    const auto at = text.find(part);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, part.size(), "\"pr0blems\"");
+    std::ofstream(entry.path(), std::ios::binary) << text;
+  }
+  EXPECT_EQ(stored_tuning(device.info()), std::nullopt);
 }
 
 TEST_F(Tune, ShapesChangeNoBit) {
@@ -155,6 +189,75 @@ TEST_F(Tune, ShapesChangeNoBit) {
   }
 }
 
+// Forms for GPUs run on CPUs, too.
+TEST_F(Tune, TunablesChangeNoBit) {
+  const Device device = open();
+  const Scan scan = bench_scan({21, 18, 19}, {23, 27}, 13);
+  const Volume views = bench_numbers(scan.stack);
+  const auto adjoint = [&](bool hardware, int batch) {
+    VoxelDriven::Options options{.hardware_interpolation = hardware, .distance_weight = true};
+    options.exact_batch = options.image_batch = batch;
+    const auto method = std::make_shared<Backprojection>(scan.geometry, scan.stack, scan.volume, options);
+    return run_program(program_of(method), {{"raw", &views}}, scan.volume, {device}).output.voxels;
+  };
+  const auto rays = [&](Projector projector) {
+    const auto method = std::make_shared<RayBackprojection>(scan.geometry, scan.stack, scan.volume, projector);
+    return run_program(program_of(method), {{"raw", &views}}, scan.volume, {device}).output.voxels;
+  };
+  const bool images = device.info().images;
+  const auto exact = adjoint(false, 0), siddon = rays(Projector::siddon);
+  const auto textures = images ? adjoint(true, 0) : exact;
+  for (const Tunable& tunable : tunables()) {
+    for (const int value : tunable.candidates) {
+      SCOPED_TRACE(tunable.key() + " " + std::to_string(value));
+      Tuning tuning;
+      tuning.choices[tunable.key()] = std::to_string(value);
+      use_tuning(device, tuning);
+      const int batch = tunable.name == batch_tunable ? value / 8 : 0;  // 13 views are few
+      if (tunable.kernel == "backproject_exact") EXPECT_TRUE(adjoint(false, batch) == exact);
+      if (tunable.kernel == "backproject_image" && images) EXPECT_TRUE(adjoint(true, batch) == textures);
+      if (tunable.kernel == "siddon_backproject") EXPECT_TRUE(rays(Projector::siddon) == siddon);
+    }
+  }
+}
+
+TEST_F(Tune, BatchesAreAsTunedForTheProblem) {
+  const Scan scan = bench_scan({32, 32, 32}, {32, 32}, 400), other = bench_scan({32, 32, 32}, {32, 32}, 200);
+  DeviceModel gpu;
+  gpu.problems[*problem_class(scan.volume.size, scan.stack.size)].choices["backproject_exact views"] = "32";
+  const auto batch_of = [](const Scan& each, const std::vector<DeviceModel>& devices) {
+    VoxelDriven::Options options;
+    set_device_options(options, devices, each.stack, each.volume);
+    return Backprojection(each.geometry, each.stack, each.volume, options).requirements().preferred_batch;
+  };
+  EXPECT_EQ(batch_of(scan, {gpu}), 32);
+  EXPECT_EQ(batch_of(other, {gpu}), batch_of(other, {DeviceModel{}}));
+  EXPECT_EQ(batch_of(scan, {gpu, DeviceModel{}}), batch_of(other, {DeviceModel{}})) << "one of them has none";
+}
+
+TEST_F(Tune, IsKeptForTheClassOfProblemAlone) {
+  const Device device = open();
+  Tuning before;
+  before.groups["joseph_project"] = {8, 8, 2};
+  before.classes = {"fdk"};
+  use_tuning(device, before);
+  const ScanSizes sizes{{20, 18, 24}, {22, 30}, 3};
+  const TuneResult result = tune(device, {.classes = {"project"}, .seconds = 3, .problem = sizes});
+  EXPECT_TRUE(tuning_of(device) == before);
+  EXPECT_EQ(result.tuning.groups, before.groups);
+  EXPECT_EQ(result.tuning.choices, before.choices);
+  EXPECT_EQ(result.tuning.classes, before.classes);
+  ASSERT_FALSE(result.items.empty());
+  for (const auto& item : result.items) {
+    const auto at = result.tuning.problems.find(*sizes.problem());
+    const bool group = at != result.tuning.problems.end() && at->second.groups.contains(item.name);
+    if (group) EXPECT_TRUE(item.changed()) << item.name;
+    EXPECT_LE(item.least_gain, item.largest_gain) << item.name;
+  }
+  EXPECT_THROW(tune(device, {.classes = {"pdu"}, .problem = sizes}), InputError);
+  EXPECT_THROW(tune(device, {.problem = ScanSizes{{20, 0, 24}, {22, 30}, 3}}), InputError);
+}
+
 TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
   const Device device = open();
   TuneOptions options{.classes = {"project"}, .seconds = 2, .size = 16};
@@ -165,7 +268,12 @@ TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
   for (const auto& item : result.items) {
     EXPECT_EQ(item.tune_class, "project");
     EXPECT_GT(item.seconds_after, 0);
-    EXPECT_EQ(item.changed(), result.tuning.groups.contains(item.name)) << item.name;
+    const auto& choices = result.tuning.choices;
+    const bool found = result.tuning.groups.contains(item.name) ||
+                       std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
+                         return tunable.kernel == item.name && choices.contains(tunable.key());
+                       });
+    EXPECT_EQ(item.changed(), found) << item.name;
     if (item.changed()) EXPECT_LT(item.seconds_after, item.seconds_before) << item.name;
   }
 }
@@ -214,6 +322,51 @@ TEST_F(Tune, CommandPrintsATableKeepsAndForgets) {
   EXPECT_FALSE(json::parse(again.out).at(0).at("items").empty());
   EXPECT_EQ(run({"tune", "--forget"}).code, 0);
   EXPECT_TRUE(stored_tuning(open().info()) == Tuning{});
+}
+
+TEST_F(Tune, TheTableHasEveryCandidate) {
+  const Ran ran = done({"tune", "--class", "project", "--volume", "14,12,13", "--detector", "16,15", "--views", "5",
+                        "--seconds", "600", "--table", "--json", "--quiet", "--device", "0"});
+  const json result = json::parse(ran.out).at(0);
+  EXPECT_EQ(result["problems"], "problems like 16 x 16 x 16 voxels, 8 views of 16 x 16 pixels");
+  std::map<std::string, std::set<std::string>> values;
+  bool seen = false;
+  for (const auto& item : result["items"]) {
+    int before = 0;
+    for (const auto& trial : item["trials"]) {
+      values[item["name"].get<std::string>() + " " + trial["tunable"].get<std::string>()].insert(trial["value"]);
+      before += trial["mark"] == "before" ? 1 : 0;
+      EXPECT_GT(trial["seconds"], 0);
+      EXPECT_GE(trial["median_seconds"], trial["seconds"]);
+      EXPECT_GE(trial["runs"], 1);
+    }
+    EXPECT_EQ(before, 1) << item["name"];
+    seen = seen || item["name"] == "siddon_backproject";
+  }
+  ASSERT_TRUE(seen);
+  EXPECT_THAT(values["siddon_backproject group"], IsSupersetOf({"64 x 4 x 1", "16 x 16 x 1", "8 x 8 x 4"}));
+  EXPECT_GE(values["siddon_backproject group"].size(), 16u);
+  EXPECT_THAT(values["siddon_backproject K_UNROLL"], ElementsAre("16", "2", "4", "8"));
+  const Ran text = done({"tune", "--class", "project", "--volume", "14,12,13", "--detector", "16,15", "--views", "5",
+                         "--seconds", "1", "--table", "--quiet", "--device", "0"});
+  EXPECT_THAT(text.out, HasSubstr("K_UNROLL"));
+  EXPECT_THAT(text.out, HasSubstr("before"));
+  EXPECT_THAT(text.out, HasSubstr("spread"));
+}
+
+TEST_F(Tune, ProblemsAreGivenWhole) {
+  for (const std::vector<std::string>& part :
+       {std::vector<std::string>{"--volume", "9,9,9"},
+        {"--views", "3"},
+        {"--detector", "9,9"},
+        {"--volume", "9,9,9", "--detector", "9,9", "--views", "3", "--size", "9"}}) {
+    std::vector<std::string> words{"tune", "--class", "fdk"};
+    words.insert(words.end(), part.begin(), part.end());
+    EXPECT_EQ(run(words).code, 2) << part.front();
+  }
+  const Ran ran = run({"tune", "--class", "pdu", "--volume", "9,9,9", "--detector", "9,9", "--views", "3"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("has no views"));
 }
 
 TEST_F(Tune, RefusesWhatItDoesNotKnow) {

@@ -157,9 +157,9 @@ TEST_P(BackprojectionScenes, TheFormFromImagesGivesTheBitsOfThatFromBuffers) {
 
 TEST(Backprojection, ImagesAreTakenWhereTheyWereFoundFastestAndAreLargeEnough) {
   const auto kernel_of = [](const std::vector<DeviceModel>& devices) {
-    VoxelDriven::Options options;
-    set_device_options(options, devices);
     const auto scene = reference::scenes().front();
+    VoxelDriven::Options options;
+    set_device_options(options, devices, scene.projections, scene.grid);
     return Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels.back();
   };
   DeviceModel tuned, small, plain;
@@ -182,7 +182,7 @@ TEST(Backprojection, ChoicesOfFormsThatAreNotThereAreIgnored) {
   for (const auto& [hardware, kernel] : {std::pair{true, "backproject_image"}, {false, "backproject_exact"}}) {
     VoxelDriven::Options options;
     options.hardware_interpolation = hardware;
-    set_device_options(options, std::vector{tuned});
+    set_device_options(options, std::vector{tuned}, scene.projections, scene.grid);
     const Backprojection method(scene.geometry, scene.projections, scene.grid, options);
     EXPECT_EQ(method.requirements().kernels.back(), kernel);
   }
@@ -223,7 +223,8 @@ TEST(LocalTile, IsTakenWhereItWasFoundFastestOnEveryDevice) {
   measured.choices[exact_form_choice] = quads_form;
   EXPECT_EQ(taken({measured}), nullptr);
   VoxelDriven::Options options;
-  set_device_options(options, std::vector{tuned});
+  const auto first = reference::scenes().front();
+  set_device_options(options, std::vector{tuned}, first.projections, first.grid);
   EXPECT_EQ(options.tile, tile);
   for (const auto& scene : reference::scenes()) {
     const auto kernels = Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels;

@@ -1,0 +1,33 @@
+// Numbers that kernels are compiled or launched with and that change no bit of a result: what tuning may choose beside
+// the shapes of work-groups.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduling/planning/plan.hpp"
+
+namespace halocline {
+
+struct Tunable {
+  std::string kernel;           ///< kernel whose time counts
+  std::string name;             ///< macro of the kernel, or `batch_tunable`
+  std::vector<int> candidates;  ///< ascending
+  /// Key in TunedValues::choices: "backproject_exact K_UNROLL".
+  std::string key() const { return kernel + " " + name; }
+};
+
+/// Views that one launch adds.
+inline constexpr const char* batch_tunable = "views";
+/// Slices of a work-item.
+inline constexpr const char* slices_tunable = "K_UNROLL";
+
+/// All of them, in the order in which tuning tries them.
+std::span<const Tunable> tunables();
+
+/// The number that tuning found for the tunable of a kernel on all of the devices, the least where they differ;
+/// 0: one of them has none.
+int tuned_on_all(std::span<const DeviceModel> devices, const std::string& key);
+
+}  // namespace halocline
