@@ -86,8 +86,8 @@ std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, co
   if (const std::string lack = lack_of(form, scan, device.info()); !lack.empty()) throw InputError(lack);
   const auto resident = [&](const Requirements& need) {
     if (form.pack > 1 && need.batch_step != form.pack)
-      throw InputError(fmt::format("{} views of {}^2 pixels do not lie in {}s a turn apart", scan.stack.size[2],
-                                   scan.stack.size[0], form.pack == 2 ? "pair" : "quartet"));
+      throw InputError(fmt::format("{} views of {} x {} pixels do not lie in {}s a turn apart", scan.stack.size[2],
+                                   scan.stack.size[0], scan.stack.size[1], form.pack == 2 ? "pair" : "quartet"));
     const auto plan = resident_plan(device, need);
     if (!plan) throw PlanError("does not fit the device's memory as one slab");
     return plan->slabs[0].bytes;
@@ -177,25 +177,6 @@ ValueAt numbers_of(const Grid& grid) {
 
 std::array<double, 3> as_doubles(const Index3& index) {
   return {static_cast<double>(index[0]), static_cast<double>(index[1]), static_cast<double>(index[2])};
-}
-
-// A cube as wide as the slices, and a detector that sees its width with so many columns.
-Scan slices_scan(const ScanBenchPlan& plan) {
-  Scan scan = bench_scan(std::max(plan.slice[0], plan.slice[1]), plan.views);
-  const auto [columns, rows] = plan.detector;
-  const double width = scan.stack.spacing[0] * static_cast<double>(scan.stack.size[0]);
-  const double pixel = width / static_cast<double>(columns);
-  scan.stack.size = {columns, rows, plan.views};
-  scan.stack.spacing = {pixel, pixel, 1};
-  scan.stack.origin = {-0.5 * static_cast<double>(columns - 1) * pixel, -0.5 * static_cast<double>(rows - 1) * pixel,
-                       0};
-  return scan;
-}
-
-Scan scan_of(const ScanBenchPlan& plan) {
-  if (plan.slice[0] > 0) return slices_scan(plan);
-  if (plan.slices == 0) return bench_scan(plan.size, plan.views);
-  return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
 }
 
 // All the modes of a bench on a device, with what they share.
@@ -385,6 +366,11 @@ class Runner {
 
 }  // namespace
 
+Scan scan_of(const ScanBenchPlan& plan) {
+  if (plan.slices > 0) return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
+  return bench_scan(plan.volume, plan.detector, plan.views);
+}
+
 std::string scan_bench_name(ScanBench bench) {
   return scan_names[static_cast<int>(bench)];
 }
@@ -395,40 +381,69 @@ std::vector<std::string> scan_bench_modes(ScanBench bench) {
   return result;
 }
 
-ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options) {
-  const auto wanted = wanted_modes(bench, options);
+namespace {
+
+void check_size(const char* name, std::size_t size, std::size_t least, std::size_t most) {
+  if (size < least || size > most)
+    throw InputError({.what = name, .found = fmt::to_string(size), .expected = fmt::format("{} to {}", least, most)});
+}
+
+void check(ScanBench bench, const ScanBenchOptions& options) {
   if (options.size && (*options.size < 2 || *options.size > most_size))
     throw InputError({.what = "`size`",
                       .found = fmt::to_string(*options.size),
                       .expected = fmt::format("2 to {} voxels along each edge", most_size)});
-  if (options.views && (*options.views < least_bench_views || *options.views > most_views))
-    throw InputError({.what = "`views`",
-                      .found = fmt::to_string(*options.views),
-                      .expected = fmt::format("{} to {}", least_bench_views, most_views)});
-  for (const auto& [name, count] : {std::pair{"`slices`", options.slices}, std::pair{"`rows`", options.rows}})
-    if (count && (*count < 2 || *count > most_size))
-      throw InputError({.what = name, .found = fmt::to_string(*count), .expected = fmt::format("2 to {}", most_size)});
+  if (options.views) check_size("`views`", *options.views, least_bench_views(bench), most_views);
+  if (options.slices) check_size("`slices`", *options.slices, 2, most_size);
+  if (options.rows) check_size("`rows`", *options.rows, 2, most_size);
   if (options.rows && !options.slices)
     throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
-  for (const auto& [name, sizes] : {std::pair{"`detector`", options.detector}, std::pair{"`slice`", options.slice}})
-    for (const std::size_t size : sizes.value_or(std::array<std::size_t, 2>{2, 2}))
-      if (size < 2 || size > most_size)
-        throw InputError({.what = name, .found = fmt::to_string(size), .expected = fmt::format("2 to {}", most_size)});
-  const bool fixed = options.size || (options.detector && options.slice);
+  for (const std::size_t size : options.volume.value_or(std::array<std::size_t, 3>{1, 1, 1}))
+    check_size("`volume`", size, 1, most_size);
+  for (const std::size_t size : options.slice.value_or(std::array<std::size_t, 2>{2, 2}))
+    check_size("`slice`", size, 2, most_size);
+  for (const std::size_t size : options.detector.value_or(std::array<std::size_t, 2>{2, 2}))
+    check_size("`detector`", size, options.volume ? 1 : 2, most_size);
   if (options.size && options.detector && options.slice)
     throw InputError("`size` has no use where `detector` and `slice` are given; leave it out");
-  const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
+  if (options.volume && (options.size || options.slices))
+    throw InputError("`volume` says how many voxels there are; leave `size` and `slices` out");
+  if (bench != ScanBench::slices && options.volume.has_value() != options.detector.has_value())
+    throw InputError("`volume` and `detector` go together: give both, or `size` alone");
+}
+
+ScanBenchPlan sizes_of(ScanBench bench, const ScanBenchOptions& options, std::size_t size) {
   ScanBenchPlan plan;
-  for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
-    plan = {};
-    plan.size = size;
-    plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
-    if (slices) {
-      plan.detector = options.detector.value_or(std::array{size, size});
-      plan.slice = options.slice.value_or(std::array{size, size});
-      plan.size = std::max(plan.slice[0], plan.slice[1]);
-    }
-    if (options.slices) plan.slices = *options.slices, plan.rows = options.rows.value_or(plan.slices);
+  plan.size = size;
+  plan.volume = options.volume.value_or(std::array{size, size, size});
+  plan.detector = options.detector.value_or(std::array{size, size});
+  plan.views = options.views.value_or(bench == ScanBench::slices ? 128 : std::max<std::size_t>(size, 12));
+  if (bench == ScanBench::slices) {  // a cube as wide as the slices
+    plan.slice = options.slice.value_or(std::array{size, size});
+    plan.size = std::max(plan.slice[0], plan.slice[1]);
+    plan.volume = {plan.size, plan.size, plan.size};
+  }
+  if (options.volume) plan.size = std::max(plan.volume[0], plan.volume[1]);
+  if (options.slices) {
+    plan.slices = plan.volume[2] = *options.slices;
+    plan.rows = plan.detector[1] = options.rows.value_or(plan.slices);
+  }
+  return plan;
+}
+
+}  // namespace
+
+ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options) {
+  const auto wanted = wanted_modes(bench, options);
+  check(bench, options);
+  const bool fixed = options.size || options.volume || (options.detector && options.slice);
+  const bool cpu = device.info().cpu();
+  ScanBenchPlan plan;
+  for (std::size_t size = options.size.value_or(cpu                          ? 128
+                                                : bench == ScanBench::slices ? 1024
+                                                                             : 512);
+       ; size = size * 3 / 4 / 4 * 4) {
+    plan = sizes_of(bench, options, size);
     const Scan scan = scan_of(plan);
     bool all_fit = true;
     for (const ScanForm& form : wanted) {
@@ -446,10 +461,13 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
   }
   if (plan.modes.empty())
     throw PlanError(
-        fmt::format("bench {}: nothing of what was asked for runs on {} with {}^2 x {} voxels and {} views:\n  "
+        fmt::format("bench {}: nothing of what was asked for runs on {} with {} voxels and {} views:\n  "
                     "{}\nGive a smaller {} or `views`, more `device_memory`, or other `modes`.",
-                    scan_bench_name(bench), device.info().name, plan.size, plan.slices > 0 ? plan.slices : plan.size,
-                    plan.views, fmt::join(plan.left_out, "\n  "), options.detector ? "`detector`" : "`size`"));
+                    scan_bench_name(bench), device.info().name, fmt::join(plan.volume, " x "), plan.views,
+                    fmt::join(plan.left_out, "\n  "),
+                    options.volume     ? "`volume`"
+                    : options.detector ? "`detector`"
+                                       : "`size`"));
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/scan_forms.hpp"
 #include "apps/bench/fetch_rate.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
@@ -28,18 +29,26 @@ struct ScanBenchOptions {
   /// project, backproject: so many slices of N^2 voxels and a parallel beam, instead of a cone beam and N slices; and
   /// rows of its detector of N columns. none: a row on each slice
   std::optional<std::size_t> slices, rows;
-  /// slices: pixels of a view (columns, rows), and of each slice. none: `size` squared
+  /// Pixels of a view (columns, rows); slices: and of each slice. none: `size` squared. Without slices only with
+  /// `volume`
   std::optional<std::array<std::size_t, 2>> detector, slice;
+  /// project, backproject, fdk: voxels along i, j, k, with `detector`, in place of `size`
+  std::optional<std::array<std::size_t, 3>> volume;
   std::vector<std::string> modes;  ///< empty: all
   double seconds = 0.3;            ///< time of measuring a mode; no less than one run
 };
 
-constexpr std::size_t least_bench_views = 12;
+/// FDK takes no scan with gaps; projection and back-projection do.
+constexpr std::size_t least_bench_views(ScanBench bench) {
+  return bench == ScanBench::project || bench == ScanBench::backproject ? 1 : 12;
+}
 
 struct ScanBenchPlan {
-  std::size_t size = 0, views = 0;                 ///< voxels along an edge
-  std::size_t slices = 0, rows = 0;                ///< sizes of a parallel beam; 0: a cone beam
-  std::array<std::size_t, 2> detector{}, slice{};  ///< slices: pixels of a view and of each slice
+  std::size_t size = 0, views = 0;        ///< voxels along the longest edge of a slice
+  std::size_t slices = 0, rows = 0;       ///< sizes of a parallel beam; 0: a cone beam
+  std::array<std::size_t, 3> volume{};    ///< voxels along i, j, k
+  std::array<std::size_t, 2> detector{};  ///< pixels of a view
+  std::array<std::size_t, 2> slice{};     ///< slices: pixels of each slice
   std::vector<std::string> modes;
   std::vector<std::string> left_out;  ///< modes that the device does not take, and why
   std::size_t bytes = 0;              ///< device memory of the mode that needs most
@@ -78,12 +87,15 @@ struct ScanBenchResult {
   double coordinate_error = 0, coordinate_bound = 0;
 };
 
+/// The scan of a plan: bench_scan() or parallel_bench_scan().
+Scan scan_of(const ScanBenchPlan& plan);
+
 /// The work of run_scan_bench(). Without a size it is made smaller until all modes fit; modes too large for a given
-/// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows`, `detector`, `slice` or `modes`,
-/// and PlanError that names `size` if nothing fits.
+/// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows`, `volume`, `detector`, `slice`
+/// or `modes`, and PlanError that names `size` if nothing fits.
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options);
 
-/// Measures on bench_scan() or parallel_bench_scan(). Compiling is not counted. fdk: the device then records its
+/// Measures on scan_of() the plan. Compiling is not counted. fdk: the device then records its
 /// commands nowhere else. Throws Interrupted after Ctrl-C.
 ScanBenchResult run_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options,
                                const Progress& progress = {});

@@ -6,7 +6,10 @@
 #include <memory>
 
 #include "algorithms/jobs/setting_values.hpp"
+#include "apps/bench/group_bench.hpp"
 #include "apps/bench/scan_bench.hpp"
+#include "apps/bench/stage_bench.hpp"
+#include "apps/commands/bench_backproject.hpp"
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
@@ -19,13 +22,17 @@ namespace {
 
 struct ScanBenchCommand {
   ScanBenchOptions options;
-  std::string modes;
+  std::string modes, groups;
+  bool stages = false;
   BenchFormat format;
-};
 
-std::size_t detector_rows(const ScanBenchPlan& plan) {
-  return plan.slices > 0 ? plan.rows : plan.detector[1] > 0 ? plan.detector[1] : plan.size;
-}
+  void set_modes() {
+    options.modes = words_of(modes);
+    if (!groups.empty()) options.modes = modes_among(group_modes(), options.modes);
+    if (stages) options.modes = modes_among(stage_modes(), options.modes);
+  }
+  bool records(ScanBench bench) const { return bench == ScanBench::fdk || !groups.empty() || stages; }
+};
 
 // "512^2" or "512 x 300"
 std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
@@ -34,24 +41,22 @@ std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
 
 // Bytes of the projections and of the result.
 double host_bytes(ScanBench bench, const ScanBenchPlan& plan) {
-  const auto views = static_cast<double>(plan.views), n = static_cast<double>(plan.size);
-  if (bench == ScanBench::slices)
-    return sizeof(float) * (views * static_cast<double>(plan.detector[0] * plan.detector[1]) +
-                            3 * static_cast<double>(plan.slice[0] * plan.slice[1]));
-  const double slices = plan.slices > 0 ? static_cast<double>(plan.slices) : n;
-  return sizeof(float) * (n * static_cast<double>(detector_rows(plan)) * views + n * n * slices);
+  const double views = static_cast<double>(plan.views * plan.detector[0] * plan.detector[1]);
+  const std::size_t result =
+      bench == ScanBench::slices ? 3 * plan.slice[0] * plan.slice[1] : plan.volume[0] * plan.volume[1] * plan.volume[2];
+  return sizeof(float) * (views + static_cast<double>(result));
 }
 
 nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
-  nlohmann::json result{
-      {"device", device_json(bench.device)}, {"size", bench.plan.size},
-      {"views", bench.plan.views},           {"slices", bench.plan.slices > 0 ? bench.plan.slices : bench.plan.size},
-      {"rows", detector_rows(bench.plan)},   {"beam", bench.plan.slices > 0 ? "parallel" : "cone"},
-      {"modes", nlohmann::json::array()},    {"left_out", bench.plan.left_out}};
-  if (kind == ScanBench::slices) {
-    result["detector"] = bench.plan.detector;
+  nlohmann::json result{{"device", device_json(bench.device)}, {"size", bench.plan.size},
+                        {"views", bench.plan.views},           {"slices", bench.plan.volume[2]},
+                        {"rows", bench.plan.detector[1]},      {"beam", bench.plan.slices > 0 ? "parallel" : "cone"},
+                        {"modes", nlohmann::json::array()},    {"left_out", bench.plan.left_out}};
+  result["detector"] = bench.plan.detector;
+  if (kind == ScanBench::slices)
     result["slice"] = bench.plan.slice;
-  }
+  else
+    result["volume"] = bench.plan.volume;
   if (bench.coordinate_bound > 0)
     result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
   for (const auto& rate : bench.rates) {
@@ -81,16 +86,22 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
   return result;
 }
 
-std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+}  // namespace
+
+std::string scan_heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
   if (plan.slices > 0)
     return fmt::format("{}, {}^2 x {} voxels, parallel beam, {} of {} x {} pixels", device_heading(device), plan.size,
                        plan.slices, views_text(plan.views), plan.size, plan.rows);
   if (bench == ScanBench::slices)
     return fmt::format("{}, three slices of {} pixels, {} of {} pixels", device_heading(device),
                        pixels_text(plan.slice), views_text(plan.views), pixels_text(plan.detector));
-  return fmt::format("{}, {}^3 voxels, {} of {}^2 pixels", device_heading(device), plan.size, views_text(plan.views),
-                     plan.size);
+  const auto& [nx, ny, nz] = plan.volume;
+  const std::string voxels = nx == ny && ny == nz ? fmt::format("{}^3", nx) : fmt::format("{} x {} x {}", nx, ny, nz);
+  return fmt::format("{}, {} voxels, {} of {} pixels", device_heading(device), voxels, views_text(plan.views),
+                     pixels_text(plan.detector));
 }
+
+namespace {
 
 using Row = BenchTable::value_type;
 
@@ -141,31 +152,37 @@ std::string notes(const ScanBenchResult& result) {
 
 std::string text_of(ScanBench bench, const ScanBenchResult& result, bool markdown) {
   const char* gap = markdown ? "\n" : "";
-  return heading(bench, result.device, result.plan) + "\n" + gap + bench_table(table_of(bench, result), markdown) +
+  return scan_heading(bench, result.device, result.plan) + "\n" + gap + bench_table(table_of(bench, result), markdown) +
          gap + notes(result);
 }
 
 std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
-  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", heading(bench, device, plan),
+  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", scan_heading(bench, device, plan),
                      bytes_text(static_cast<double>(plan.bytes)), fmt::join(plan.modes, ", "),
                      left_out_text(plan.left_out));
 }
 
 void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
-  command.options.modes = words_of(command.modes);
-  if (bench == ScanBench::fdk && !job.common().trace.empty())
+  command.set_modes();
+  if (command.records(bench) && !job.common().trace.empty())
     throw InputError(
-        "bench fdk records the devices' commands itself, so there is no --trace; \"halocline fdk\" has it");
+        fmt::format("bench {0} records the devices' commands itself, so there is no --trace; \"halocline {0}\" has it",
+                    scan_bench_name(bench)));
   const auto& devices = job.devices("all");
   for (const auto& device : devices)
     job.host().require(host_bytes(bench, plan_scan_bench(bench, device, command.options)),
                        command.options.detector ? "A smaller --detector takes less." : smaller_size);
+  if (!command.groups.empty()) groups_of(command.groups, 1);  // refused before anything is measured
   if (job.dry_run()) {
     for (const auto& device : devices)
       job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
     return;
   }
   run_benches(job, command.format, [&](const Device& device) {
+    if (!command.groups.empty())
+      return bench_groups_of(device, command.options, command.groups, command.format.markdown,
+                             job.run_options().progress);
+    if (command.stages) return bench_stages_of(device, command.options, command.format.markdown);
     const auto result = run_scan_bench(bench, device, command.options, job.run_options().progress);
     return std::pair(bench_json(bench, result), text_of(bench, result, command.format.markdown));
   });
@@ -185,47 +202,75 @@ const char* description(ScanBench bench) {
   return "";
 }
 
-std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
-  auto sub = std::make_unique<Command>(scan_bench_name(bench), description(bench));
-  Settings& settings = sub->settings;
-  auto command = std::make_shared<ScanBenchCommand>();
+void add_sizes(Settings& settings, ScanBench bench, ScanBenchOptions& options) {
   const bool slices = bench == ScanBench::slices;
   settings
-      .add("size", command->options.size,
+      .add("size", options.size,
            fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
                        "memory is too small",
                        slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512))
       .whole_from(2, 8192)
       .unit("N");
-  settings
-      .add("views", command->options.views,
-           fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
-      .whole_from(least_bench_views, 65536)
+  settings.add("views", options.views, fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
+      .whole_from(least_bench_views(bench), 65536)
       .unit("N");
   if (bench == ScanBench::project || bench == ScanBench::backproject) {
     settings
-        .add("slices", command->options.slices,
-             "A parallel beam and N slices of the volume instead of a cone beam and a cube")
+        .add("slices", options.slices, "A parallel beam and N slices of the volume instead of a cone beam and a cube")
         .whole_from(2, 8192)
         .unit("N");
     settings
-        .add("rows", command->options.rows,
+        .add("rows", options.rows,
              "Rows of the parallel beam's detector, as high as all slices. Default: a row on each slice")
         .whole_from(2, 8192)
         .needs("slices")
         .unit("N");
   }
+  if (!slices) {
+    settings
+        .add_list("volume", options.volume, "NX,NY,NZ", Numbers::sizes,
+                  "Voxels along the axes, with --detector, instead of a cube")
+        .excludes("size")
+        .needs("detector");
+    settings
+        .add_list("detector", options.detector, "NU,NV", Numbers::sizes, "Columns and rows of a view of that volume")
+        .needs("volume");
+  }
   if (slices) {
     settings
-        .add_list("detector", command->options.detector, "NU,NV", Numbers::sizes,
+        .add_list("detector", options.detector, "NU,NV", Numbers::sizes,
                   "Columns and rows of a view. Default: N of --size, both")
         .unit("NU,NV");
     settings
         .add_list(
-            "slice", command->options.slice, "NX,NY", Numbers::sizes,
+            "slice", options.slice, "NX,NY", Numbers::sizes,
             "Pixels of each slice, in the middle of a volume as wide as its longer side. Default: N of --size, both")
         .unit("NX,NY");
   }
+}
+
+void add_backprojection(Settings& settings, ScanBenchCommand& command) {
+  settings
+      .add("groups", command.groups,
+           fmt::format("Times of the kernel for shapes of its work-groups instead, voxels along i and j: all, or a "
+                       "list such as 16x4,152x1; --modes of {}",
+                       fmt::join(group_modes(), ", ")))
+      .excludes("slices")
+      .unit("LIST");
+  settings
+      .add("stages", command.stages,
+           fmt::format("Times of the stages of a call from host to host instead; --modes of {}",
+                       fmt::join(stage_modes(), ", ")))
+      .excludes("groups")
+      .excludes("slices");
+}
+
+std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
+  auto sub = std::make_unique<Command>(scan_bench_name(bench), description(bench));
+  Settings& settings = sub->settings;
+  auto command = std::make_shared<ScanBenchCommand>();
+  add_sizes(settings, bench, command->options);
+  if (bench == ScanBench::backproject) add_backprojection(settings, *command);
   settings
       .add("modes", command->modes,
            fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))

@@ -8,9 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/joseph_bricks.hpp"
+#include "apps/bench/group_bench.hpp"
 #include "apps/bench/scan_bench.hpp"
+#include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
 
@@ -114,7 +117,7 @@ TEST_P(BenchScans, RefusesWhatIsNotThere) {
   };
   refuses({"--size", "1"}, "--size");
   refuses({"--size", "100000"}, "--size");
-  refuses({"--views", "3"}, "--views");
+  refuses({"--views", GetParam() == "fdk" || GetParam() == "slices" ? "3" : "0"}, "--views");
   refuses({"--modes", "magic"}, "--modes has \"magic\"");
   refuses({"--seconds", "0"}, "--seconds");
   if (GetParam() == "fdk") {
@@ -176,6 +179,126 @@ TEST(BenchScansSlices, TakesAnyDetectorAndSlice) {
   EXPECT_NE(run({"bench", "slices", "--detector", "1,20"}).err.find("--detector"), std::string::npos);
   EXPECT_NE(run({"bench", "slices", "--slice", "20,9000"}).err.find("--slice"), std::string::npos);
   EXPECT_NE(run({"bench", "fdk", "--slice", "20,20"}).err.find("--slice"), std::string::npos);
+}
+
+// Graas et al. (2024), 4.3: three sources about a column, at a tenth of its size.
+const std::vector<std::string> column{"--volume", "30,28,120", "--detector", "30,150", "--views", "3"};
+
+std::vector<std::string> bench_of_column(const std::string& bench, const std::vector<std::string>& more) {
+  std::vector<std::string> words{"bench", bench, "--seconds", "0.001"};
+  words.insert(words.end(), column.begin(), column.end());
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(BenchScansVolume, TakesAnyProblem) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  for (const auto& [bench, modes] :
+       {std::pair{"project", "joseph,siddon"}, std::pair{"backproject", "exact,siddon-adjoint"}})
+    for (const auto& each : json::parse(done(bench_of_column(bench, {"--modes", modes, "--json"})).out)["benches"]) {
+      EXPECT_EQ(each["volume"], (json{30, 28, 120}));
+      EXPECT_EQ(each["detector"], (json{30, 150}));
+      EXPECT_EQ(each["views"], 3);
+      ASSERT_EQ(each["modes"].size(), 2u);
+      for (const auto& mode : each["modes"]) {
+        const double updates = 30 * 28 * 120 * 3;
+        EXPECT_NEAR(mode["updates_per_s"].get<double>() * mode["seconds"].get<double>(), updates, 1e-9 * updates);
+        EXPECT_LT(mode["relative_rmse"].get<double>(), 2e-5) << mode["mode"];
+      }
+    }
+  EXPECT_NE(done(bench_of_column("backproject", {"--modes", "exact"}))
+                .out.find("30 x 28 x 120 voxels, 3 views of 30 x 150 pixels\n"),
+            std::string::npos);
+  for (const auto& [more, part] : {std::pair{std::vector<std::string>{"--size", "9"}, "--size"},
+                                   {std::vector<std::string>{"--slices", "9"}, "--slices"}}) {
+    const Ran ran = run(bench_of_column("backproject", more));
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  }
+  EXPECT_NE(run({"bench", "backproject", "--volume", "9,9,9"}).err.find("--detector"), std::string::npos);
+  EXPECT_NE(run({"bench", "backproject", "--detector", "9,9"}).err.find("--volume"), std::string::npos);
+  EXPECT_NE(run(bench_of_column("fdk", {})).err.find("--views"), std::string::npos);
+}
+
+TEST(BenchGroups, MeasuresEveryShapeOnce) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Ran ran =
+      done(bench_of_column("backproject", {"--groups", "16x4,8x1,16x4,64x1", "--modes", "exact", "--json"}));
+  for (const auto& each : json::parse(ran.out)["benches"]) {
+    std::map<std::string, int> seen;
+    int defaults = 0, fastest = 0;
+    double least = 1e9, first = 0;
+    for (const auto& row : each["groups"]) {
+      ++seen[row["group"].dump()];
+      defaults += row["default"] ? 1 : 0;
+      fastest += row["fastest"] ? 1 : 0;
+      least = std::min(least, row["seconds"].get<double>());
+      if (row["fastest"]) first = row["seconds"];
+      EXPECT_GE(row["median_seconds"], row["seconds"]);
+      EXPECT_GE(row["runs"], 3);
+    }
+    EXPECT_EQ(seen["[16,4]"], 1);
+    EXPECT_EQ(seen["[8,1]"], 1);
+    EXPECT_EQ(seen["[64,1]"], 0) << "wider than the 30 voxels";
+    EXPECT_EQ(fastest, 1);
+    EXPECT_EQ(first, least);
+    EXPECT_LE(defaults, 1);
+    EXPECT_NE(each["left_out"].dump().find("64 x 1: wider than the volume"), std::string::npos);
+  }
+}
+
+TEST(BenchGroups, AllArePowersOfTwoThatTheDeviceTakes) {
+  const auto groups = groups_of("all", 256);
+  const std::set<GroupShape> distinct(groups.begin(), groups.end());
+  EXPECT_EQ(distinct.size(), groups.size());
+  EXPECT_EQ(groups.size(), 6u + 7 + 8 + 9);  // of 32, 64, 128 and 256 work-items
+  EXPECT_TRUE(distinct.contains({16, 4, 1}));
+  EXPECT_TRUE(distinct.contains({1, 256, 1}));
+  EXPECT_EQ(groups_of("152x1,16x4", 256), (std::vector<GroupShape>{{152, 1, 1}, {16, 4, 1}}));
+  for (const char* bad : {"", "16", "16x", "x4", "16x4x1", "0x4", "16x4,", "16*4", "16x-4", "every"})
+    EXPECT_THROW(groups_of(bad, 256), InputError) << bad;
+}
+
+TEST(BenchGroups, LeaveTheTuningAsItWas) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Device device = open_devices({}).front();
+  const Tuning before = tuning_of(device);
+  const Scan scan = bench_scan({20, 20, 8}, {20, 12}, 5);
+  const ModeGroups found = bench_groups(device, scan_form("exact"), scan, {{4, 4, 1}, {8, 2, 1}}, 1e-3);
+  EXPECT_EQ(found.kernel, "backproject_exact");
+  EXPECT_GE(found.times.size(), 2u);
+  EXPECT_TRUE(tuning_of(device) == before);
+  EXPECT_THROW(bench_groups(device, scan_form("local"), scan, {{4, 4, 1}}, 1e-3), InputError);
+}
+
+TEST(BenchStages, AddUpToTheCall) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  for (const auto& each : json::parse(
+           done(bench_of_column("backproject", {"--stages", "--modes", "exact,texture", "--json"})).out)["benches"]) {
+    ASSERT_EQ(each["stages"].size() + each["left_out"].size(), 2u);
+    for (const auto& row : each["stages"]) {
+      const auto seconds = [&](const char* name) { return row[name].get<double>(); };
+      EXPECT_GT(seconds("upload_seconds"), 0);
+      EXPECT_GT(seconds("layout_seconds"), 0);
+      EXPECT_GT(seconds("kernel_seconds"), 0);
+      EXPECT_GT(seconds("download_seconds"), 0);
+      EXPECT_EQ(seconds("texture_copy_seconds") > 0, row["mode"] == "texture");
+      EXPECT_GT(seconds("host_seconds"), 0);
+      EXPECT_LT(seconds("kernel_seconds"), seconds("seconds"));
+      EXPECT_GT(seconds("first_call_seconds"), 0);
+    }
+  }
+  const Folder f;
+  for (const auto& [more, part] :
+       {std::pair{std::vector<std::string>{"--stages", "--modes", "siddon-adjoint"}, "--modes"},
+        {std::vector<std::string>{"--stages", "--groups", "all"}, "--groups"},
+        {std::vector<std::string>{"--stages", "--trace", f / "t.json"}, "--trace"},
+        {std::vector<std::string>{"--groups", "16"}, "--groups"},
+        {std::vector<std::string>{"--groups", "all", "--modes", "local"}, "--modes"}}) {
+    const Ran ran = run(bench_of_column("backproject", more));
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  }
 }
 
 TEST(BenchScansPlan, FitsTheDevice) {

@@ -1,0 +1,69 @@
+#include "apps/bench/stage_bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "algorithms/calibration/scan_loop.hpp"
+#include "host/opencl/trace.hpp"
+#include "host/system/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+// The stage that a command of the device belongs to.
+double& stage_of(BackprojectionStages& stages, const TraceEntry& command) {
+  if (command.queue == "upload") return stages.upload;
+  if (command.queue == "download") return stages.download;
+  if (command.name.ends_with("to image")) return stages.texture_copy;
+  return command.name.starts_with("backproject_") && command.name != "backproject_copy" ? stages.kernel : stages.layout;
+}
+
+BackprojectionStages stages_of(const Trace& trace) {
+  BackprojectionStages stages;
+  std::uint64_t start = UINT64_MAX, end = 0;
+  for (const TraceEntry& command : trace.entries()) {
+    stage_of(stages, command) += 1e-9 * static_cast<double>(command.end_ns - command.start_ns);
+    start = std::min(start, command.start_ns);
+    end = std::max(end, command.end_ns);
+  }
+  if (end > start) stages.device = 1e-9 * static_cast<double>(end - start);
+  return stages;
+}
+
+}  // namespace
+
+const std::vector<std::string>& stage_modes() {
+  static const std::vector<std::string> modes{"exact", "texture", "half"};
+  return modes;
+}
+
+BackprojectionStages bench_stages(const Device& device, const ScanForm& form, const Scan& scan, int runs) {
+  using Clock = std::chrono::steady_clock;
+  const Volume projections = bench_numbers(scan.stack);
+  const BackprojectionParameters parameters{.hardware_interpolation = form.hardware, .half_texels = form.half};
+  Device traced = device;
+  BackprojectionStages best;
+  double first_call = 0;
+  for (int n = 0; n <= runs; ++n) {
+    check_interrupt();
+    const auto trace = std::make_shared<Trace>();
+    traced.record(trace);
+    const auto begin = Clock::now();
+    backproject(projections, scan.geometry, scan.volume, parameters, {device});
+    const double call = std::chrono::duration<double>(Clock::now() - begin).count();
+    traced.record(nullptr);
+    if (n == 0) {
+      first_call = call;
+    } else if (n == 1 || call < best.call) {
+      best = stages_of(*trace);
+      best.call = call;
+    }
+  }
+  best.mode = form.mode;
+  best.first_call = first_call;
+  return best;
+}
+
+}  // namespace halocline

@@ -1,0 +1,135 @@
+#include "apps/commands/bench_backproject.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "apps/bench/group_bench.hpp"
+#include "apps/bench/stage_bench.hpp"
+#include "apps/commands/bench_commands.hpp"
+#include "apps/job/report.hpp"
+#include "host/system/error.hpp"
+
+namespace halocline {
+namespace {
+
+// A device's bench: what is measured on, and the forms that are not, with the reasons.
+struct Bench {
+  ScanBenchPlan plan;
+  Scan scan;
+  std::vector<std::string> left_out;
+};
+
+Bench bench_of(const Device& device, const ScanBenchOptions& options) {
+  Bench bench;
+  bench.plan = plan_scan_bench(ScanBench::backproject, device, options);
+  bench.scan = scan_of(bench.plan);
+  bench.left_out = bench.plan.left_out;
+  return bench;
+}
+
+nlohmann::json json_of(const Device& device, const Bench& bench) {
+  return {{"device", device_json(device.info())},
+          {"volume", bench.plan.volume},
+          {"detector", bench.plan.detector},
+          {"views", bench.plan.views},
+          {"left_out", bench.left_out}};
+}
+
+std::string text_of(const Device& device, const Bench& bench, const BenchTable& table, std::size_t left,
+                    bool markdown) {
+  const char* gap = markdown ? "\n" : "";
+  return scan_heading(ScanBench::backproject, device.info(), bench.plan) + "\n" + gap +
+         bench_table(table, markdown, left) + gap + left_out_text(bench.left_out);
+}
+
+std::string ms(double seconds) {
+  return fmt::format("{:.4g}", 1e3 * seconds);
+}
+
+}  // namespace
+
+std::vector<std::string> group_modes() {
+  std::vector<std::string> modes;
+  for (const ScanForm& form : scan_forms())
+    if (form.adjoint && !form.projector && form.tile == nullptr && form.devices == ScanForm::For::all)
+      modes.push_back(form.mode);
+  return modes;
+}
+
+std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked) {
+  for (const auto& mode : asked)
+    if (std::find(known.begin(), known.end(), mode) == known.end())
+      throw InputError(fmt::format("`modes` has \"{}\"; expected some of: {}", mode, fmt::join(known, ", ")));
+  return asked.empty() ? known : asked;
+}
+
+std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,
+                                                       const std::string& groups, bool markdown,
+                                                       const Progress& progress) {
+  const auto wanted = groups_of(groups, device.info().max_work_group);
+  Bench bench = bench_of(device, options);
+  BenchTable table{{"mode", "group", "", "ms", "spread", "of the default"}};
+  auto rows = nlohmann::json::array();
+  for (const auto& mode : bench.plan.modes) {
+    ModeGroups found;
+    try {
+      found = bench_groups(device, scan_form(mode), bench.scan, wanted, options.seconds, progress);
+    } catch (const InputError& error) {
+      bench.left_out.push_back(fmt::format("{}: {}", mode, error.what()));
+      continue;
+    }
+    for (const auto& line : found.left_out) bench.left_out.push_back(fmt::format("{}, {}", mode, line));
+    const auto in_use =
+        std::find_if(found.times.begin(), found.times.end(), [](const auto& each) { return each.in_use; });
+    for (const GroupTime& each : found.times) {
+      const bool fastest = &each == &found.fastest();
+      const double part = in_use == found.times.end() ? 1 : each.times.least / in_use->times.least;
+      table.push_back({mode, fmt::format("{} x {}", each.group[0], each.group[1]),
+                       fmt::format("{}{}", each.in_use ? "default " : "", fastest ? "fastest" : ""),
+                       ms(each.times.least), fmt::format("{:.1f} %", 100 * each.times.spread()),
+                       fmt::format("{:.3f}", part)});
+      rows.push_back({{"mode", mode},
+                      {"kernel", found.kernel},
+                      {"group", {each.group[0], each.group[1]}},
+                      {"default", each.in_use},
+                      {"fastest", fastest},
+                      {"seconds", each.times.least},
+                      {"median_seconds", each.times.median},
+                      {"runs", each.times.runs}});
+    }
+  }
+  nlohmann::json json = json_of(device, bench);
+  json["groups"] = std::move(rows);
+  return {json, text_of(device, bench, table, 3, markdown)};
+}
+
+std::pair<nlohmann::json, std::string> bench_stages_of(const Device& device, const ScanBenchOptions& options,
+                                                       bool markdown) {
+  constexpr int runs = 3;
+  const Bench bench = bench_of(device, options);
+  BenchTable table{
+      {"mode", "ms first call", "ms a call", "upload", "layout", "texture copy", "kernel", "download", "host alone"}};
+  auto rows = nlohmann::json::array();
+  for (const auto& mode : bench.plan.modes) {
+    const BackprojectionStages stages = bench_stages(device, scan_form(mode), bench.scan, runs);
+    table.push_back({mode, ms(stages.first_call), ms(stages.call), ms(stages.upload), ms(stages.layout),
+                     ms(stages.texture_copy), ms(stages.kernel), ms(stages.download), ms(stages.host())});
+    rows.push_back({{"mode", mode},
+                    {"first_call_seconds", stages.first_call},
+                    {"seconds", stages.call},
+                    {"upload_seconds", stages.upload},
+                    {"layout_seconds", stages.layout},
+                    {"texture_copy_seconds", stages.texture_copy},
+                    {"kernel_seconds", stages.kernel},
+                    {"download_seconds", stages.download},
+                    {"host_seconds", stages.host()}});
+  }
+  nlohmann::json json = json_of(device, bench);
+  json["stages"] = std::move(rows);
+  return {json, text_of(device, bench, table, 1, markdown)};
+}
+
+}  // namespace halocline
