@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include "algorithms/calibration/denoise_loop.hpp"
@@ -68,9 +69,13 @@ std::string text_of(const Shape& shape) {
 using Round = std::map<std::string, std::vector<Value>>;
 
 // The values of all kernels that are tried one after the other, tunable by tunable; the shapes of groups last.
-std::vector<Round> rounds_of(const std::set<std::string>& kernels, const DeviceInfo& device) {
+std::vector<Round> rounds_of(const std::set<std::string>& kernels, const std::set<std::string>& shaped,
+                             const DeviceInfo& device) {
+  std::vector<std::string> names;
+  for (const Tunable& tunable : tunables())
+    if (std::find(names.begin(), names.end(), tunable.name) == names.end()) names.push_back(tunable.name);
   std::vector<Round> rounds;
-  for (const char* name : {batch_tunable, slices_tunable}) {
+  for (const auto& name : names) {
     auto& round = rounds.emplace_back();
     for (const Tunable& tunable : tunables())
       if (tunable.name == name && kernels.contains(tunable.kernel))
@@ -78,7 +83,7 @@ std::vector<Round> rounds_of(const std::set<std::string>& kernels, const DeviceI
           round[tunable.kernel].push_back({name, std::to_string(candidate)});
   }
   auto& groups = rounds.emplace_back();
-  for (const auto& kernel : kernels)
+  for (const auto& kernel : shaped)
     for (const Shape& shape : shapes)
       if (shape[0] * shape[1] * shape[2] <= device.max_work_group)
         groups[kernel].push_back({group_tunable, text_of(shape), shape});
@@ -199,8 +204,8 @@ class Tuner {
     const auto first = measure(work, standard, 1);  // compiles
     const double taken = seconds() - begin;
     std::set<std::string> kernels;
-    for (const auto& kernel : shaped_kernels(device_))
-      if (first.contains(kernel)) kernels.insert(kernel);
+    for (const auto& [kernel, times] : first)
+      if (is_shaped(kernel) || has_tunable(kernel)) kernels.insert(kernel);
     if (kernels.empty()) {
       if (!problem_) result_.tuning.classes.insert(name);
       return;
@@ -223,14 +228,17 @@ class Tuner {
       TunedItem& item = items[kernel];
       item.tune_class = name;
       item.name = kernel;
-      item.before = text_of(shape_of(standard, kernel));
+      item.before = shape_text(standard, kernel);
       item.seconds_before = least_of(old, kernel);
       item.trials.push_back({"", item.before, RunTimes(old.at(kernel)), TuneTrial::Mark::before});
     }
     Round winners;
     Tuning found = standard;
     const double for_turns = std::min(2.0 * turns * once, time_.left() / 3);
-    for (const auto& round : rounds_of(kernels, device_.info()))
+    std::set<std::string> shaped;
+    std::copy_if(kernels.begin(), kernels.end(), std::inserter(shaped, shaped.end()),
+                 [&](const auto& kernel) { return is_shaped(kernel); });
+    for (const auto& round : rounds_of(kernels, shaped, device_.info()))
       try_values(round, work, once, for_turns, found, items, winners);
     measure_in_turns(work, standard, found, once, items, winners);
     TunedValues& values = values_of(result_.tuning);
@@ -241,9 +249,17 @@ class Tuner {
     }
   }
 
-  Shape shape_of(const Tuning& tuning, const std::string& kernel) const {
+  bool is_shaped(const std::string& kernel) const { return shaped_kernels(device_).contains(kernel); }
+
+  static bool has_tunable(const std::string& kernel) {
+    return std::any_of(tunables().begin(), tunables().end(),
+                       [&](const Tunable& tunable) { return tunable.kernel == kernel; });
+  }
+
+  std::string shape_text(const Tuning& tuning, const std::string& kernel) const {
     constexpr std::size_t many = 1 << 16;
-    return work_group_shape(device_.info(), kernel, {many, many, many}, tuning.group(kernel, problem_));
+    if (!is_shaped(kernel)) return "default";
+    return text_of(work_group_shape(device_.info(), kernel, {many, many, many}, tuning.group(kernel, problem_)));
   }
 
   static void forget(TunedValues& values, const std::string& kernel) {
@@ -318,7 +334,7 @@ class Tuner {
         winners.erase(won);
         continue;
       }
-      item.after = text_of(shape_of(found, kernel));
+      item.after = shape_text(found, kernel);
       for (const Value& value : won->second)
         if (value.tunable != group_tunable) item.after += fmt::format(", {} {}", value.tunable, value.text);
       item.seconds_before = least_of(old, kernel);
@@ -350,12 +366,18 @@ void check(const TuneOptions& options) {
           fmt::format("`classes` '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
   if (options.size > most_bench_size)
     throw InputError(fmt::format("`size` {} is too large; give at most {}", options.size, most_bench_size));
-  if (!options.problem) return;
-  for (const auto& name : options.classes)
-    if (name != "fdk" && name != "project")
+  if (!options.problem) {
+    if (std::find(options.classes.begin(), options.classes.end(), "patches") != options.classes.end())
       throw InputError(
-          fmt::format("`classes` '{}' has no views: with `volume`, `detector` and `views` give fdk or "
-                      "project, or leave those three out",
+          "`classes` 'patches' depends on sizes: give `volume`, which are the voxels of a patch, `detector` and "
+          "`views`");
+    return;
+  }
+  for (const auto& name : options.classes)
+    if (name == "pdu" || name == "spdu")
+      throw InputError(
+          fmt::format("`classes` '{}' has no views: with `volume`, `detector` and `views` give some of "
+                      "fdk, project, patches, or leave those three out",
                       name));
   const auto in_range = [](const char* what, std::size_t size, std::size_t most) {
     if (size < 1 || size > most)
@@ -369,13 +391,14 @@ void check(const TuneOptions& options) {
 }  // namespace
 
 const std::vector<std::string>& tune_classes() {
-  static const std::vector<std::string> classes{"pdu", "spdu", "fdk", "project"};
+  static const std::vector<std::string> classes{"pdu", "spdu", "fdk", "project", "patches"};
   return classes;
 }
 
 std::vector<std::string> classes_of(const TuneOptions& options) {
   if (!options.classes.empty()) return options.classes;
-  return options.problem ? std::vector<std::string>{"fdk", "project"} : tune_classes();
+  if (options.problem) return {"fdk", "project"};
+  return {"pdu", "spdu", "fdk", "project"};
 }
 
 double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options) {

@@ -16,11 +16,11 @@
 namespace halocline {
 
 /// Kinds of work: "pdu", "spdu" (two kernels an iteration or several iterations a pass; the shapes of those groups are
-/// measured with them), "fdk", "project".
+/// measured with them), "fdk", "project", and with a problem, whose volume is a patch, "patches".
 const std::vector<std::string>& tune_classes();
 
 struct TuneOptions {
-  std::vector<std::string> classes;  ///< empty: all; with `problem` those that have views
+  std::vector<std::string> classes;  ///< empty: all but patches; with `problem` fdk and project
   double seconds = 30;               ///< in all, compiling included; what was begun is ended
   std::size_t size = 0;              ///< voxels along each edge of the test volumes; 0: 320 on GPUs, 96 on CPUs
   /// Measures at these sizes, in place of `size`, and keeps what was found for their class of problems. Else it is kept

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/calibration/denoise_phantom.hpp"
 #include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/patches.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 
 namespace halocline {
@@ -76,11 +78,26 @@ Workload projections(const Device& device, const Scan& scan) {
   };
 }
 
+// A patch of all voxels, called as often as a kernel of microseconds has to be measured.
+Workload patch_calls(const Device& device, const Scan& scan) {
+  return [device, scan](const auto&) {
+    constexpr int calls = 20;
+    Device used = device;
+    Patches patches(device, scan.geometry, scan.volume, scan.stack);
+    patches.set_boxes(std::span(&scan.volume, 1));
+    const Buffer views = used.buffer("tuning: projections", sizeof(float) * patches.pixels());
+    const Buffer boxes = used.buffer("tuning: boxes", sizeof(float) * patches.voxels());
+    used.fill(views, 1, 0, views.bytes()).wait();
+    for (int n = 0; n < calls; ++n) patches.backproject(views, boxes).wait();
+  };
+}
+
 }  // namespace
 
 Workload workload_of(const Device& device, const std::string& tune_class, const Scan& scan, std::size_t n) {
   if (tune_class == "fdk") return reconstructions(device, scan);
   if (tune_class == "project") return projections(device, scan);
+  if (tune_class == "patches") return patch_calls(device, scan);
   return iterations(device, tune_class, n);
 }
 

@@ -26,8 +26,8 @@ struct ScanSizes {
 /// be compiled.
 using Workload = std::function<void(const std::function<void()>& between)>;
 
-/// Work of a class of tune_classes(): a scan for "fdk" and "project", else iterations on n^3 voxels. Throws PlanError
-/// where it does not fit the device's memory.
+/// Work of a class of tune_classes(): a scan for "fdk", "project" and "patches", else iterations on n^3 voxels. Throws
+/// PlanError where it does not fit the device's memory.
 Workload workload_of(const Device& device, const std::string& tune_class, const Scan& scan, std::size_t n);
 
 }  // namespace halocline

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/projectors/tunables.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
+#include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -37,23 +39,6 @@ std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
   return place;
 }
 
-// Work-items of a group along voxels, voxels and parts of each. Few voxels get all parts at once, to hide latencies;
-// many share what they read of a view, and need fewer work-items a voxel. As measured on an H200
-// (benchmarks/results/nvidia-h200.md).
-struct GroupShape {
-  std::size_t group, unroll, fold;
-};
-
-GroupShape shape_of(std::size_t voxels, std::size_t most_items) {
-  const auto group = [&](std::size_t wanted, std::size_t fold) {
-    return std::min(wanted, most_items / (sums_of_voxel / fold));
-  };
-  if (voxels <= 20000 && most_items >= 8 * sums_of_voxel) return {8, 1, 1};
-  if (voxels <= 150000) return {group(32, 4), 4, 4};
-  if (voxels <= 2000000) return {group(64, 16), 4, 16};
-  return {group(128, 64), 4, 64};
-}
-
 // True where a view sees all points of a box within its only row, by a margin for float32.
 bool in_row(const Matrix34& matrix, const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size) {
   for (int corner = 0; corner < 8; ++corner) {
@@ -77,6 +62,27 @@ std::vector<int> all_views(std::size_t count) {
 }
 
 }  // namespace
+
+// Few voxels get all parts at once, to hide latencies; many share what they read of a view, and need fewer work-items a
+// voxel. As measured on an H200 (benchmarks/results/nvidia-h200.md), or as tuned.
+Patches::GroupShape Patches::group_shape(std::size_t voxels) const {
+  const std::size_t most = device_.info().max_work_group;
+  GroupShape shape = voxels <= 20000 && most >= 8 * sums_of_voxel ? GroupShape{8, 1, 1}
+                     : voxels <= 150000                           ? GroupShape{32, 4, 4}
+                     : voxels <= 2000000                          ? GroupShape{64, 4, 16}
+                                                                  : GroupShape{128, 4, 64};
+  const auto tuned = [&](const char* name, std::size_t& value) {
+    const std::string key = std::string("patches_backproject ") + name;
+    if (const int number = tuned_number(device_, key, 0); is_candidate(key, number))
+      value = static_cast<std::size_t>(number);
+  };
+  tuned("FOLD", shape.fold);
+  tuned("UNROLL", shape.unroll);
+  tuned("GROUP", shape.group);
+  while (shape.fold < sums_of_voxel && sums_of_voxel / shape.fold > most) shape.fold *= 4;
+  shape.group = std::min(shape.group, most / (sums_of_voxel / shape.fold));
+  return shape;
+}
 
 Patches::Patches(const Device& device, const Geometry& geometry, const Grid& volume, const Grid& projections)
     : device_(device), geometry_(geometry), volume_(volume), projections_(projections) {
@@ -104,13 +110,18 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
   std::vector<std::array<std::int32_t, 4>> sizes;
   std::vector<std::array<std::int32_t, 2>> strides;
   largest_ = 0;
+  std::array<std::size_t, 3> box{};
   for (const Shape& shape : shapes) {
     sizes.push_back(shape.size_and_offset);
     strides.push_back(shape.strides);
     const auto& size = shape.size_and_offset;
-    largest_ = std::max(largest_, static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) *
-                                      static_cast<std::size_t>(size[2]));
+    const std::array<std::size_t, 3> each{static_cast<std::size_t>(size[0]), static_cast<std::size_t>(size[1]),
+                                          static_cast<std::size_t>(size[2])};
+    if (each[0] * each[1] * each[2] > largest_) box = each, largest_ = each[0] * each[1] * each[2];
   }
+  // of boxes like the largest, one behind another
+  device_.set_problem(problem_class({box[0], box[1], box[2] * shapes.size()}, projections_.size));
+  group_ = group_shape(largest_ * shapes.size());
   device_.finish();  // calls before still use those that are replaced
   places_ = filled("places", places.data(), places.size() * sizeof places[0]);
   shapes_ = filled("shapes", sizes.data(), sizes.size() * sizeof sizes[0]);
@@ -239,13 +250,12 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
                                                  number(views_used_),
                                                  number(projections_.size[0]),
                                                  number(projections_.size[1])};
-  const GroupShape shape = shape_of(largest_ * count_, device_.info().max_work_group);
-  const std::size_t rows = sums_of_voxel / shape.fold;
+  const std::size_t rows = sums_of_voxel / group_.fold;
   const std::string options = fmt::format("{}{}{} -D GROUP={} -D UNROLL={} -D FOLD={}", options_, view_options_,
-                                          add ? " -D ADD" : "", shape.group, shape.unroll, shape.fold);
+                                          add ? " -D ADD" : "", group_.group, group_.unroll, group_.fold);
   return device_.launch({"patches.cl", "patches_backproject", options},
-                        {parts_of(largest_, shape.group * shape.unroll) * shape.group, rows, count_}, arguments, waits,
-                        std::array<std::size_t, 3>{shape.group, rows, 1});
+                        {parts_of(largest_, group_.group * group_.unroll) * group_.group, rows, count_}, arguments,
+                        waits, std::array<std::size_t, 3>{group_.group, rows, 1});
 }
 
 // Adds the boxes to the sums of all pixels. The sums of one row fit in the memory of a group, whose atomics are faster.

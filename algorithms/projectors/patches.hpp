@@ -65,6 +65,11 @@ class Patches {
     std::array<std::int32_t, 4> size_and_offset;
     std::array<std::int32_t, 2> strides;
   };
+  // Work-items of a group along voxels, voxels and parts of each (GROUP, UNROLL and FOLD of patches.cl).
+  struct GroupShape {
+    std::size_t group = 32, unroll = 4, fold = 4;
+  };
+  GroupShape group_shape(std::size_t voxels) const;
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
   void set_view_options();
   Event add_up(const Buffer& boxes, const Event& largest_is_known);
@@ -79,6 +84,7 @@ class Patches {
   std::string options_, view_options_;  // of the kernels; the latter for the views and the boxes
   bool all_views_ = true, in_row_ = false;
   std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0;
+  GroupShape group_;  // for these boxes
   Buffer matrices_, views_, places_, shapes_, strides_, fixed_, partial_;
 };
 

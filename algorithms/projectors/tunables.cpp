@@ -13,8 +13,18 @@ std::span<const Tunable> tunables() {
       {"backproject_image", slices_tunable, {1, 2, 4, 8, 16}},
       {"joseph_backproject", slices_tunable, {2, 4, 8, 16}},
       {"siddon_backproject", slices_tunable, {2, 4, 8, 16}},
+      {"patches_backproject", "FOLD", {1, 4, 16, 64}},
+      {"patches_backproject", "UNROLL", {1, 2, 4}},
+      {"patches_backproject", "GROUP", {8, 16, 32, 64, 128}},
   };
   return table;
+}
+
+bool is_candidate(const std::string& key, int number) {
+  return std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
+    const auto& candidates = tunable.candidates;
+    return tunable.key() == key && std::find(candidates.begin(), candidates.end(), number) != candidates.end();
+  });
 }
 
 int tuned_on_all(std::span<const DeviceModel> devices, const std::string& key) {

@@ -153,8 +153,11 @@ std::unique_ptr<Command> tune_command() {
   Settings& settings = sub->settings;
   auto command = std::make_shared<TuneCommand>();
   settings
-      .add("class", SettingKind::text, "Comma list of kinds of work: pdu, spdu, fdk, project. Default: all",
-           [command](const std::vector<std::string>& words) { command->options.classes = words_of(words.front()); })
+      .add(
+          "class", SettingKind::text,
+          "Comma list of kinds of work: pdu, spdu, fdk, project; patches with --volume. Default: all but patches; with "
+          "--volume fdk and project",
+          [command](const std::vector<std::string>& words) { command->options.classes = words_of(words.front()); })
       .unit("LIST");
   settings
       .add("seconds", command->options.seconds,
@@ -170,8 +173,8 @@ std::unique_ptr<Command> tune_command() {
       .initial("");
   settings
       .add_list("volume", command->volume, "NX,NY,NZ", Numbers::sizes,
-                "Voxels of the problem to tune for, with --detector and --views; what is found counts for problems of "
-                "these powers of two alone. Default: all problems")
+                "Voxels of the problem to tune for, of a patch for patches, with --detector and --views; what is found "
+                "counts for problems of these powers of two alone. Default: all problems")
       .needs("detector")
       .excludes("size");
   settings.add_list("detector", command->detector, "NU,NV", Numbers::sizes, "Its detector's columns and rows")
@@ -179,15 +182,15 @@ std::unique_ptr<Command> tune_command() {
   settings.add("views", command->views, "Its views, on a circle").whole_from(1, 65536).needs("volume").unit("N");
   settings.add("table", command->all_values, "Print every value that was measured, with its time and spread")
       .excludes("forget");
-  settings.add("forget", command->forget, "Go back to the defaults instead");
+  settings.add("forget", command->forget, "Go back to the defaults instead").excludes("volume");
   settings.add("json", command->json, "Print JSON").excludes("forget");
   sub->footer =
-      "Shapes of work-groups, slices of a work-item, views of a launch, forms of kernels, and how many iterations a "
-      "pass\npdu and spdu make. No result depends on them: the bits are the same. What was found is kept beside the "
-      "compiled\nkernels, by device, driver, version and, with --volume, class of problem; the default stays where "
-      "nothing is clearly\nfaster. Times are of the shortest run; the spread is how much longer the one in the middle "
-      "took. The first run on a\nGPU for which no defaults were measured does the same for two seconds, unless "
-      "--no-tune "
+      "Shapes of work-groups, slices of a work-item, views of a launch, forms of kernels, and how many iterations a\n"
+      "pass pdu and spdu make. No result depends on them: the bits are the same. What was found is kept beside the\n"
+      "compiled kernels, by device, driver, version and, with --volume, class of problem; the default stays where\n"
+      "nothing is clearly faster. Times are of the shortest run; the spread is how much longer the one in the middle\n"
+      "took. The first run on a GPU for which no defaults were measured does the same for two seconds, unless "
+      "--no-tune\n"
       "is given.\n"
       "Examples:\n  halocline tune --device gpu --seconds 60\n  halocline tune --class fdk --volume 300,300,1200 "
       "--detector 300,1548 --views 3 --table";

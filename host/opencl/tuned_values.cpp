@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -68,10 +69,12 @@ void use_tuning(const Device& device, Tuning tuning) {
   device.state()->tuning = std::move(tuning);
 }
 
-std::optional<std::string> tuned_choice(const Device& device, const std::string& name) {
+int tuned_number(const Device& device, const std::string& name, int standard) {
   const std::lock_guard lock(device.state()->launch_mutex);
   const std::string* choice = device.state()->tuning.choice(name, device.problem());
-  return choice != nullptr ? std::optional(*choice) : std::nullopt;
+  int value = 0;
+  if (choice != nullptr) std::from_chars(choice->data(), choice->data() + choice->size(), value);
+  return value > 0 ? value : standard;
 }
 
 const std::set<std::string>& shaped_kernels(const Device& device) {

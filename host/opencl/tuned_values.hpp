@@ -17,8 +17,9 @@ Tuning tuning_of(const Device& device);
 /// Sets the tuning of a device.
 void use_tuning(const Device& device, Tuning tuning);
 
-/// The choice of that name for the problems that are launched through this handle (Device::set_problem()).
-std::optional<std::string> tuned_choice(const Device& device, const std::string& name);
+/// The number that was found by that name for the problems that are launched through this handle
+/// (Device::set_problem()); `standard` where there is none.
+int tuned_number(const Device& device, const std::string& name, int standard);
 
 /// Reads and writes stored tuning. Nothing if it was never stored, is damaged or of another layout; store_tuning() does
 /// nothing where no cache folder can be written.

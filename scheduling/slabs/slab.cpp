@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -55,11 +54,7 @@ void Slab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
 }
 
 int Slab::tuned(const std::string& name, int standard) const {
-  const auto choice = tuned_choice(device_, name);
-  int value = 0;
-  const bool whole =
-      choice && std::from_chars(choice->data(), choice->data() + choice->size(), value).ec == std::errc();
-  return whole && value > 0 ? value : standard;
+  return tuned_number(device_, name, standard);
 }
 
 Slab::Names::Names(Slab& slab, const std::map<std::string, std::string>& names)

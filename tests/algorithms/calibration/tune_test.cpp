@@ -354,6 +354,26 @@ TEST_F(Tune, TheTableHasEveryCandidate) {
   EXPECT_THAT(text.out, HasSubstr("spread"));
 }
 
+TEST_F(Tune, PatchesAreTunedForTheirSizes) {
+  const std::vector<std::string> words{"tune",       "--class", "patches", "--volume", "16,16,1",
+                                       "--detector", "16,1",    "--views", "70",       "--seconds",
+                                       "600",        "--json",  "--quiet", "--device", "0"};
+  const json items = json::parse(done(words).out).at(0)["items"];
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0]["name"], "patches_backproject");
+  std::multiset<std::string> tried;
+  for (const auto& trial : items[0]["trials"]) tried.insert(trial["tunable"]);
+  EXPECT_EQ(tried.count("FOLD"), 4u);
+  EXPECT_EQ(tried.count("UNROLL"), 3u);
+  EXPECT_EQ(tried.count("GROUP"), 5u);
+  EXPECT_EQ(tried.count("group"), 0u);
+  const Tuning kept = stored_tuning(open().info()).value();
+  EXPECT_TRUE(kept.choices.empty() && kept.groups.empty());
+  const Ran ran = run({"tune", "--class", "patches"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--volume"));
+}
+
 TEST_F(Tune, ProblemsAreGivenWhole) {
   for (const std::vector<std::string>& part :
        {std::vector<std::string>{"--volume", "9,9,9"},
@@ -373,7 +393,7 @@ TEST_F(Tune, RefusesWhatItDoesNotKnow) {
   const Ran unknown = run({"tune", "--class", "fdk,cooking"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("--class 'cooking'"));
-  EXPECT_THAT(unknown.err, HasSubstr("pdu, spdu, fdk, project"));
+  EXPECT_THAT(unknown.err, HasSubstr("pdu, spdu, fdk, project, patches"));
   EXPECT_EQ(run({"tune", "--seconds", "0"}).code, 2);
   EXPECT_EQ(run({"tune", "--size", "4"}).code, 2);
   const Ran large = run({"tune", "--size", "100000"});

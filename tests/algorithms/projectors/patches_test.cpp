@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "algorithms/projectors/backprojection.hpp"
+#include "host/opencl/tuned_values.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/refusal.hpp"
@@ -171,6 +172,38 @@ TEST(Patches, LargeBoxesHaveTheBitsOfSmallOnes) {
   }
   const auto rows = values({0, 0, 33}, {150, 9, 1});
   EXPECT_TRUE(std::equal(rows.begin(), rows.end(), whole.begin() + static_cast<std::ptrdiff_t>(33 * slice)));
+}
+
+TEST(Patches, TunablesChangeNoBit) {
+  const Grid detector = reference::detector(40, 30, 70, 3, 3), grid = default_grid({21, 19, 13}, {1, 1, 1});
+  CircularOptions circle;
+  circle.sid = 300;
+  circle.sdd = 500;
+  circle.projections = 70;
+  const Volume stack = reference::random_volume(detector, 3);
+  const Device& used = device().front();
+  const Tuning before = tuning_of(used);
+  const auto values = [&](const Tuning& tuning) {
+    use_tuning(used, tuning);
+    Patches patches(used, circular_geometry(circle), grid, detector);
+    patches.set_boxes(std::vector{grid});
+    return patches.backproject(stack.voxels);
+  };
+  const auto standard = values({});
+  const auto problem = problem_class(grid.size, detector.size);
+  for (const int fold : {1, 4, 16, 64})
+    for (const auto& [unroll, group] : {std::pair{1, 8}, {2, 128}, {4, 32}}) {
+      Tuning tuning;
+      auto& choices = tuning.problems[*problem].choices;
+      choices["patches_backproject FOLD"] = std::to_string(fold);
+      choices["patches_backproject UNROLL"] = std::to_string(unroll);
+      choices["patches_backproject GROUP"] = std::to_string(group);
+      EXPECT_TRUE(values(tuning) == standard) << fold << ' ' << unroll << ' ' << group;
+    }
+  Tuning unknown;
+  unknown.choices["patches_backproject FOLD"] = "3";  // would divide no list of parts
+  EXPECT_TRUE(values(unknown) == standard);
+  use_tuning(used, before);
 }
 
 TEST(Patches, AddToPartsOfAVolume) {
