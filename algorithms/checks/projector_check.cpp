@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -11,6 +12,7 @@
 
 #include "algorithms/projectors/user_projector.hpp"
 #include "host/opencl/memory_check.hpp"
+#include "host/system/error.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
@@ -18,6 +20,7 @@ namespace {
 
 using CheckedValues = std::vector<float>;
 
+constexpr std::size_t most_numbers = 10'000'000;               // of a table
 constexpr unsigned char not_a_number = 0xff, a_number = 0x4b;  // bytes of float32 that are NaN, and 13 million
 
 ProjectorFinding::Verdict verdict_of(bool pass) {
@@ -132,6 +135,18 @@ void watch_splits(const ScanRuns& runs, bool forwards, const std::vector<Device>
                            fmt::format("{}, {} on {} devices", runs.scan.name, what_of(forwards), devices.size()));
 }
 
+// A run's values, or why there are none.
+struct MemoryRun {
+  CheckedValues values;
+  std::string error;
+};
+
+void expect_same(const MemoryRun& found, const CheckedValues& expected, const std::string& where, RunWatch& watch) {
+  if (found.error.empty()) return watch.expect_same_bits(found.values, expected, where);
+  ++watch.runs;
+  if (watch.first.empty()) watch.first = where + ": " + found.error;
+}
+
 struct ValueDifference {
   double largest = 0, rms = 0;  // relative to the largest value
 };
@@ -149,9 +164,25 @@ ValueDifference difference_of(const CheckedValues& found, const CheckedValues& e
 
 }  // namespace
 
-UserProjector CheckedProjector::on(const Grid& volume) const {
+UserProjector CheckedProjector::on(const ProjectorScan& scan) const {
+  const auto& stack = scan.projections.size;
+  const std::map<std::string, std::size_t> known{{"volume", scan.volume.count()},
+                                                 {"views", stack[2]},
+                                                 {"columns", stack[0]},
+                                                 {"rows", stack[1]},
+                                                 {"pixels", stack[0] * stack[1]}};
   UserProjectorOptions options;
-  for (const auto& [name, value] : tables) options.tables[name].assign(volume.count(), value);
+  for (const auto& [name, table] : tables) {
+    const auto found = known.find(table.size);
+    const std::size_t count =
+        found != known.end() ? found->second : static_cast<std::size_t>(std::strtoul(table.size.c_str(), nullptr, 10));
+    const bool digits = table.size.find_first_not_of("0123456789") == std::string::npos;
+    if ((found == known.end() && !digits) || count == 0 || count > most_numbers)
+      throw InputError({.what = "the size of the table " + name,
+                        .found = table.size,
+                        .expected = "volume, views, columns, rows, pixels, or 1 to 10000000"});
+    options.tables[name].assign(count, table.value);
+  }
   return UserProjector::from_file(file, std::move(options));
 }
 
@@ -159,7 +190,7 @@ ProjectorFindings check_adjoint(const CheckedProjector& projector, const std::ve
   ProjectorFindings findings;
   RunWatch finite;
   for (const ProjectorScan& scan : projector_scans()) {
-    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const ScanRuns runs{scan, projector.on(scan)};
     const double positive = adjoint_error(runs, 0, devices, finite), sign = adjoint_error(runs, -1, devices, finite);
     const double error = positive >= sign ? positive : sign;
     findings.push_back({"adjoint", scan.name,
@@ -173,7 +204,7 @@ ProjectorFindings check_adjoint(const CheckedProjector& projector, const std::ve
 ProjectorFindings check_splits(const CheckedProjector& projector, const std::vector<Device>& devices) {
   RunWatch forward, adjoint;
   for (const ProjectorScan& scan : projector_scans()) {
-    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const ScanRuns runs{scan, projector.on(scan)};
     watch_splits(runs, true, devices, forward);
     watch_splits(runs, false, devices, adjoint);
   }
@@ -184,7 +215,7 @@ ProjectorFindings check_parts(const CheckedProjector& projector, const Device& w
                               const std::vector<Device>& parts) {
   RunWatch watch;
   for (const ProjectorScan& scan : projector_scans()) {
-    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const ScanRuns runs{scan, projector.on(scan)};
     for (const bool forwards : {true, false})
       watch.expect_same_bits(runs.of(forwards, parts, split(2, 3, parts)), runs.of(forwards, {whole}),
                              fmt::format("{}, {} on {} parts", scan.name, what_of(forwards), parts.size()));
@@ -193,25 +224,38 @@ ProjectorFindings check_parts(const CheckedProjector& projector, const Device& w
 }
 
 ProjectorFindings check_memory(const CheckedProjector& projector, const Device& device) {
-  RunWatch unwritten, outside;
+  RunWatch unwritten, outside, written;
   for (const ProjectorScan& scan : projector_scans()) {
-    const ScanRuns runs{scan, projector.on(scan.volume)};
+    const ScanRuns runs{scan, projector.on(scan)};
     const int slabs = std::min(2, static_cast<int>(scan.volume.size[2]));
     for (const bool forwards : {true, false})
       for (const RunOptions& options : {RunOptions(), split(slabs, 3)}) {
         const std::string where = fmt::format("{}, {}", scan.name, what_of(forwards));
-        std::vector<CheckedValues> results;
-        for (const unsigned char fill : {not_a_number, a_number}) {
-          const MemoryCheck memory(fill);
-          results.push_back(runs.of(forwards, {device}, options));
-          ++outside.runs;
-          const auto written = memory.written_outside();
-          if (!written.empty() && outside.first.empty()) outside.first = where + ": " + written.front();
+        const auto run = [&](unsigned char fill, unsigned char guard) {
+          const MemoryCheck memory(fill, guard);
+          MemoryRun result;
+          try {
+            result.values = runs.of(forwards, {device}, options);
+          } catch (const TextError&) {
+            throw;
+          } catch (const InputError& error) {  // a weight that is not finite
+            result.error = error.what();
+          }
+          ++written.runs;
+          if (const auto found = memory.written_outside(); !found.empty() && written.first.empty())
+            written.first = where + ": " + found.front();
+          return result;
+        };
+        const MemoryRun zeros = run(0, 0);
+        if (!zeros.error.empty()) throw InputError(zeros.error);
+        for (const unsigned char byte : {not_a_number, a_number}) {
+          expect_same(run(byte, 0), zeros.values, where + " on other memory", unwritten);
+          expect_same(run(0, byte), zeros.values, where + " between other guard zones", outside);
         }
-        unwritten.expect_same_bits(results[1], results[0], where + " on other memory");
       }
   }
-  return {unwritten.finding("unwritten memory", "not read"), outside.finding("guard zones", "unchanged")};
+  return {unwritten.finding("unwritten memory", "not read"), outside.finding("reads outside", "none"),
+          written.finding("guard zones", "unchanged")};
 }
 
 ProjectorFindings compare_projectors(const CheckedProjector& projector, Projector::Named named, double tolerance,
@@ -219,7 +263,7 @@ ProjectorFindings compare_projectors(const CheckedProjector& projector, Projecto
   ProjectorFindings findings;
   for (const ProjectorScan& scan : projector_scans()) {
     const Volume x = random_volume(scan.volume, 7);
-    const auto [largest, rms] = difference_of(ScanRuns{scan, projector.on(scan.volume)}.forward(x, devices),
+    const auto [largest, rms] = difference_of(ScanRuns{scan, projector.on(scan)}.forward(x, devices),
                                               ScanRuns{scan, named}.forward(x, devices));
     findings.push_back({"like " + projector_name(named), scan.name, verdict_of(largest <= tolerance),
                         fmt::format("{:.2g} at most, {:.2g} in the mean (RMS)", largest, rms)});
@@ -229,7 +273,7 @@ ProjectorFindings compare_projectors(const CheckedProjector& projector, Projecto
 
 void run_tiny_scan(const CheckedProjector& projector, const std::vector<Device>& devices) {
   const ProjectorScan scan = tiny_projector_scan();
-  const ScanRuns runs{scan, projector.on(scan.volume)};
+  const ScanRuns runs{scan, projector.on(scan)};
   for (const bool forwards : {true, false})
     for (const RunOptions& options : {RunOptions(), split(2, 1)}) runs.of(forwards, devices, options);
 }

@@ -21,11 +21,19 @@ struct ProjectorFinding {
 };
 using ProjectorFindings = std::vector<ProjectorFinding>;
 
-/// The file of a projector. tables: names of its tables, which get the size of each volume and this value.
+/// A table whose numbers are all the same. size: "volume", "views", "columns", "rows", "pixels" of each scan, or a
+/// number.
+struct CheckedTable {
+  float value = 0;
+  std::string size = "volume";
+};
+
+/// The file of a projector, and its tables by their names.
 struct CheckedProjector {
   std::string file;
-  std::map<std::string, float> tables;
-  UserProjector on(const Grid& volume) const;
+  std::map<std::string, CheckedTable> tables;
+  /// Throws InputError as UserProjector::from_file(), and for a size that there is not.
+  UserProjector on(const ProjectorScan& scan) const;
 };
 
 inline constexpr double largest_adjoint_error = 1e-5;
@@ -39,7 +47,7 @@ ProjectorFindings check_adjoint(const CheckedProjector& projector, const std::ve
 ProjectorFindings check_splits(const CheckedProjector& projector, const std::vector<Device>& devices);
 /// Compares `parts` of the device together with the whole.
 ProjectorFindings check_parts(const CheckedProjector& projector, const Device& whole, const std::vector<Device>& parts);
-/// Runs on memory of two contents, between guard zones (MemoryCheck).
+/// Runs on memory of two contents, between guard zones of two contents (MemoryCheck).
 ProjectorFindings check_memory(const CheckedProjector& projector, const Device& device);
 /// The largest and the root mean square difference of A x from the library's projector, relative to its largest value.
 ProjectorFindings compare_projectors(const CheckedProjector& projector, Projector::Named named, double tolerance,

@@ -23,16 +23,11 @@ constexpr const char* before_source = R"(#pragma OPENCL FP_CONTRACT OFF
 #define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z) - extent.offset)))
 )";
 
-std::string text_of(const DeclaredArgument& argument) {
-  return fmt::format("{}{}{} {}", argument.global ? "__global " : "", argument.is_constant ? "const " : "",
-                     argument.type, argument.name);
-}
-
 // Empty where a kernel can take this array there.
 std::string wrong_array(const DeclaredArgument& found, Access access) {
-  const char* wanted = access == Access::in ? "__global const float*" : "__global float*";
-  const bool pointer = found.global && found.type == "float*";
-  return pointer && !(found.is_constant && access != Access::in) ? "" : wanted;
+  return takes_floats(found, access != Access::in) ? ""
+         : access == Access::in                    ? "__global const float*"
+                                                   : "__global float*";
 }
 
 // Throws InputError where the kernel's arguments are not its arrays and tables (the last `tables` of `arrays`), the
@@ -69,6 +64,15 @@ void check_arguments(const DeclaredArguments& declared, const std::string& name,
                                                              tables > 0 ? ", " + plural(tables, "table", "tables") : "")
                                                : plural(last - first, "number", "numbers") + of_kernel,
                       .remedy = "after its arrays and tables a kernel gets the numbers of a call, in its order"});
+}
+
+DeclaredArguments arguments_on(Device& device, const KernelSpec& spec) {
+  try {
+    return declared_arguments(device, spec);
+  } catch (const BuildError& error) {
+    if (error.refused()) throw TextError(error.what());
+    throw;
+  }
 }
 
 }  // namespace
@@ -138,7 +142,7 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
   std::vector<ArrayAccess> declared = arrays_;
   for (const Table& table : tables_) declared.push_back(in(table.name));
   for (Device device : recorder.devices())
-    check_arguments(declared_arguments(device, {file_, name_, with_argument_names}), name_, declared, tables_.size(),
+    check_arguments(arguments_on(device, {file_, name_, with_argument_names}), name_, declared, tables_.size(),
                     numbers.size());
   std::vector<ArrayAccess> tables;
   for (const Table& table : tables_) tables.push_back(in(recorder.table(table.values)));

@@ -44,7 +44,7 @@ class Kernel {
   /// Records the statement. `arrays` by name; what is written need not have a space yet. Throws InputError for arrays
   /// of several spaces, for names that are missing or not known, and where the kernel's own arguments are others than
   /// the arrays, tables, so many numbers and the extent (their types, too, where the driver reports them), PlanError
-  /// where a device has no room for the tables, BuildError with the compiler's log, which counts the lines of `source`.
+  /// where a device has no room for the tables, TextError with the compiler's log, which counts the lines of `source`.
   void operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers = {}) const;
 
  private:

@@ -43,8 +43,7 @@ std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
   for (std::size_t n = 0; n < count; ++n) halves[n % 2].views.push_back(round[n]);
   for (auto& half : halves) {
     std::sort(half.views.begin(), half.views.end());
-    half.geometry.radius_cylindrical_detector = geometry.radius_cylindrical_detector;
-    for (const std::size_t view : half.views) half.geometry.views.push_back(geometry.views[view]);
+    half.geometry = select_views(geometry, half.views);
   }
   return halves;
 }

@@ -203,6 +203,23 @@ Geometry circular_geometry(const CircularOptions& options) {
   return geometry;
 }
 
+Geometry select_views(const Geometry& geometry, const std::vector<std::size_t>& views) {
+  Geometry selected = geometry;
+  selected.views.clear();
+  for (const std::size_t view : views) {
+    selected.views.push_back(geometry.views.at(view));
+    if (int& number = selected.views.back().number; number < 0) number = static_cast<int>(view);
+  }
+  return selected;
+}
+
+std::vector<std::int32_t> view_numbers(const Geometry& geometry) {
+  std::vector<std::int32_t> numbers;
+  for (const View& view : geometry.views)
+    numbers.push_back(view.number < 0 ? static_cast<std::int32_t>(numbers.size()) : view.number);
+  return numbers;
+}
+
 void check_geometry(const Geometry& geometry, const std::string& name) {
   if (geometry.views.empty())
     throw InputError(fmt::format("{}: there are no projections; at least one is needed", name));

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct View {
   double collimation_u_inf = std::numeric_limits<double>::max(), collimation_u_sup = std::numeric_limits<double>::max();
   double collimation_v_inf = std::numeric_limits<double>::max(), collimation_v_sup = std::numeric_limits<double>::max();
 
+  /// Place in the scan that it was taken from (select_views()); -1: its place in its Geometry.
+  int number = -1;
+
   bool parallel() const { return sdd == 0; }
 };
 
@@ -46,6 +50,11 @@ struct Geometry {
 
   bool parallel() const { return !views.empty() && views.front().parallel(); }
 };
+
+/// The geometry of these of its views, each of which keeps its number.
+Geometry select_views(const Geometry& geometry, const std::vector<std::size_t>& views);
+/// View::number of all views.
+std::vector<std::int32_t> view_numbers(const Geometry& geometry);
 
 /// A projective map, 3 x 4, row-major.
 using Matrix34 = std::array<double, 12>;

@@ -51,12 +51,4 @@ Volume take_part(const VolumeSource& stack, const ProjectionPart& part) {
   return out;
 }
 
-Geometry select_views(const Geometry& geometry, const std::vector<std::size_t>& views) {
-  Geometry out;
-  out.radius_cylindrical_detector = geometry.radius_cylindrical_detector;
-  out.ray_ends = geometry.ray_ends;
-  for (const std::size_t view : views) out.views.push_back(geometry.views[view]);
-  return out;
-}
-
 }  // namespace halocline

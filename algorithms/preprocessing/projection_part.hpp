@@ -25,7 +25,4 @@ Grid part_grid(const Grid& stack, const ProjectionPart& part);
 /// are read, each once, a view at a time. The part must be inside the stack and have a bin.
 Volume take_part(const VolumeSource& stack, const ProjectionPart& part);
 
-/// These views of a scan.
-Geometry select_views(const Geometry& geometry, const std::vector<std::size_t>& views);
-
 }  // namespace halocline

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/projectors/ray_arguments.hpp"
-#include "algorithms/projectors/user_arguments.hpp"
+#include "algorithms/projectors/batch_argument.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -34,7 +33,7 @@ RayModel::RayModel(const UserProjector& projector, const Geometry& geometry, con
     : projector_(projector),
       volume_(volume),
       projections_(projections),
-      table_(whole_rays(projector, geometry, volume, projections)) {}
+      arrays_(projector, geometry, volume, projections) {}
 
 Requirements RayModel::requirements(const std::string& algorithm, ProgramForm form) const {
   Requirements requirements;
@@ -42,15 +41,13 @@ Requirements RayModel::requirements(const std::string& algorithm, ProgramForm fo
   requirements.size = volume_.size;
   requirements.form = form;
   requirements.stack = projections_.size;
-  add_table_arrays(requirements, table_);
-  add_user_tables(requirements, projector_);
+  arrays_.declare(requirements);
   requirements.arrays.push_back({.name = status, .kind = ArrayKind::fixed, .elements = 1});
   return requirements;
 }
 
 void RayModel::start(Slab& slab) const {
-  set_table(slab, table_);
-  set_user_tables(slab, projector_);
+  arrays_.start(slab);
   slab.fill(status, 0);
 }
 
@@ -63,14 +60,14 @@ FixedPoint RayModel::fixed_point(const Scalars& scalars, const std::string& what
 void RayModel::launch(Slab& slab, const std::string& kernel, const std::string& options, Range rows, Range views,
                       const std::string& read, const std::vector<SlabArgument>& between,
                       const std::vector<SlabArgument>& after) const {
-  std::vector<SlabArgument> arguments{in(read), in("rays")};
-  add_table(arguments, table_, projections_.size[0], false);
+  std::vector<SlabArgument> arguments{in(read)};
+  arrays_.add_rays(arguments);
   arguments.insert(arguments.end(), between.begin(), between.end());
   arguments.insert(arguments.end(), {inout(status), slab.extent(slab.interior()), per_axis(volume_.spacing),
                                      batch_of(projections_, rows, views)});
   arguments.insert(arguments.end(), after.begin(), after.end());
-  add_user_tables(arguments, projector_);
-  launch_user_kernel(slab, projector_, kernel, options + table_options(table_),
+  arrays_.add_tables(arguments);
+  launch_user_kernel(slab, projector_, kernel, options + arrays_.options(),
                      {projections_.size[0], rows.size(), views.size()}, arguments);
   check_weights(slab);
 }

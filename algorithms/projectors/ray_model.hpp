@@ -3,6 +3,7 @@
 
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/rays.hpp"
+#include "algorithms/projectors/user_arguments.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 
 namespace halocline {
@@ -26,8 +27,8 @@ class RayModel {
   ViewTables view_tables() const { return halocline::view_tables(table_, projections_.size[0]); }
   /// what: the input, for messages. Throws InputError as FixedPoint().
   FixedPoint fixed_point(const Scalars& scalars, const std::string& what) const;
-  /// Launches a kernel over the pixels of `rows` and `views`: `read`, the tables of rays, `between`, the slab's extent,
-  /// the spacing, the batch, `after`, the user's tables. Throws InputError if a weight was too large.
+  /// Launches a kernel over the pixels of `rows` and `views`: `read`, the rays, `between`, the slab's extent, the
+  /// spacing, the batch, `after`, the user's tables. Throws InputError if a weight was too large.
   void launch(Slab& slab, const std::string& kernel, const std::string& options, Range rows, Range views,
               const std::string& read, const std::vector<SlabArgument>& between,
               const std::vector<SlabArgument>& after) const;
@@ -39,7 +40,7 @@ class RayModel {
 
   UserProjector projector_;
   Grid volume_, projections_;
-  RayTable table_;
+  UserArrays arrays_;
 };
 
 class RayModelProjection : public ProjectionMethod {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/projectors/ray_arguments.hpp"
-#include "algorithms/projectors/user_arguments.hpp"
+#include "algorithms/projectors/batch_argument.hpp"
 #include "host/opencl/kernel_arguments.hpp"
 #include "host/opencl/work_groups.hpp"
 #include "host/system/error.hpp"
@@ -23,7 +22,7 @@ UserKernels::UserKernels(const UserProjector& projector, const Geometry& geometr
     : projector_(projector),
       volume_(volume),
       projections_(projections),
-      table_(whole_rays(projector, geometry, volume, projections)) {
+      arrays_(projector, geometry, volume, projections) {
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
       matrices_.push_back(static_cast<float>(value));
@@ -32,14 +31,12 @@ UserKernels::UserKernels(const UserProjector& projector, const Geometry& geometr
 void UserKernels::declare(Requirements& requirements) const {
   requirements.size = volume_.size;
   requirements.stack = projections_.size;
-  add_table_arrays(requirements, table_);
-  add_user_tables(requirements, projector_);
+  arrays_.declare(requirements);
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
 }
 
 void UserKernels::start(Slab& slab) const {
-  set_table(slab, table_);
-  set_user_tables(slab, projector_);
+  arrays_.start(slab);
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
 }
 
@@ -52,24 +49,42 @@ ViewTables UserKernels::view_tables() const {
 void UserKernels::launch(Slab& slab, const std::string& kernel, const std::array<std::size_t, 3>& global,
                          const std::string& read, const std::string& written, Range slices, Range rows,
                          Range views) const {
-  std::vector<SlabArgument> arguments{in(read), inout(written), in("rays"), in("matrices")};
-  add_table(arguments, table_, projections_.size[0], false);
+  std::vector<SlabArgument> arguments{in(read), inout(written), in("matrices")};
+  arrays_.add_rays(arguments);
   arguments.insert(arguments.end(),
                    {slab.extent(slices), per_axis(volume_.spacing), batch_of(projections_, rows, views)});
-  add_user_tables(arguments, projector_);
+  arrays_.add_tables(arguments);
+  const std::string options = fmt::format("{} {}", arrays_.options(), with_argument_names);
   try {
-    launch_user_kernel(slab, projector_, kernel, table_options(table_), global, arguments);
+    check_arguments(slab, kernel, options, arguments.size());
+    launch_user_kernel(slab, projector_, kernel, options, global, arguments);
   } catch (const ClError& error) {
     if (exceeds_group_limits(error))
       throw InputError({.what = fmt::format("the work-group of the kernel {} of {}", kernel, projector_.name()),
                         .found = "one that the kernel does not take",
                         .expected = "\"#define PROJECTOR_GROUP columns, rows, views\" as in its reqd_work_group_size",
                         .remedy = error.what()});
-    if (!is_wrong_argument(error)) throw;
-    throw InputError({.what = fmt::format("the kernel {} of {}", kernel, projector_.name()),
-                      .found = "one of other parameters",
-                      .expected = kernel == "project" ? project_signature : backproject_signature});
+    if (is_wrong_argument(error)) refuse(kernel, "of other parameters");
+    throw;
   }
+}
+
+// The kernel takes its two arrays of floats, and as many arguments as it gets.
+void UserKernels::check_arguments(Slab& slab, const std::string& kernel, const std::string& options,
+                                  std::size_t count) const {
+  const DeclaredArguments declared = user_kernel_arguments(slab, projector_, kernel, options);
+  if (declared.count != count) refuse(kernel, "of other parameters");
+  for (std::size_t n = 0; n < 2 && n < declared.list.size(); ++n)
+    if (!takes_floats(declared.list[n], n == 1))
+      refuse(kernel, fmt::format("with \"{}\" as parameter {}", text_of(declared.list[n]), n + 1));
+}
+
+void UserKernels::refuse(const std::string& kernel, const std::string& found) const {
+  const bool forward = kernel == "project";
+  throw InputError({.what = fmt::format("the kernel {} of {}, line {},", kernel, projector_.name(),
+                                        projector_.lines()[forward ? 0 : 1]),
+                    .found = "one " + found,
+                    .expected = forward ? project_signature : backproject_signature});
 }
 
 Requirements UserProjection::requirements() const {

@@ -1,7 +1,7 @@
 // The projector of a user's pair of kernels (cl/user_projector.clh).
 #pragma once
 
-#include "algorithms/projectors/rays.hpp"
+#include "algorithms/projectors/user_arguments.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 
 namespace halocline {
@@ -21,9 +21,12 @@ class UserKernels {
   const Grid& projections() const { return projections_; }
 
  private:
+  void check_arguments(Slab& slab, const std::string& kernel, const std::string& options, std::size_t count) const;
+  [[noreturn]] void refuse(const std::string& kernel, const std::string& found) const;
+
   UserProjector projector_;
   Grid volume_, projections_;
-  RayTable table_;
+  UserArrays arrays_;
   std::vector<float> matrices_;  // 12 a view
 };
 

@@ -34,7 +34,7 @@ std::optional<std::string> define_of(const ProjectorText& text, const std::map<s
     throw InputError({.what = fmt::format("{} of {}", name, projector),
                       .found = fmt::format("defined {} times", found->second.size()),
                       .expected = "one define",
-                      .remedy = "the toolkit reads it without regard to #if"});
+                      .remedy = "where a condition (#if) depends on the compiler, the toolkit reads all its branches"});
   return found->second.front();
 }
 
@@ -69,9 +69,11 @@ UserProjector::UserProjector(const std::string& name, const std::string& given, 
     : name_(name),
       tables_(std::make_shared<const std::map<std::string, std::vector<float>>>(std::move(options.tables))) {
   const std::string source = decoded_text(given, name_);
-  const ProjectorText text = read_projector_text(source);
+  const ProjectorText text = read_projector_text(source, options.macros);
   ray_model_ = text.trace;
-  const bool project = text.project, backproject = text.backproject;
+  knows_ends_ = text.knows_ends;
+  lines_ = {text.project, text.backproject};
+  const bool project = text.project > 0, backproject = text.backproject > 0;
   if (ray_model_ ? project || backproject : !project || !backproject)
     throw InputError({.what = name_,
                       .found = ray_model_ && (project || backproject) ? "both a ray model and a pair of kernels"

@@ -37,7 +37,7 @@ class UserProjector {
   /// True for a ray model, whose adjoint is exact and made by the toolkit.
   bool is_ray_model() const { return ray_model_; }
 
-  /// A x and A^T y between these grids. Throws InputError as make_rays() does, and where rays end within the volume.
+  /// A x and A^T y between these grids. Throws InputError as UserArrays().
   std::shared_ptr<const ProjectionMethod> forward(const Geometry& geometry, const Grid& volume,
                                                   const Grid& projections) const;
   std::shared_ptr<const BackprojectionMethod> adjoint(const Geometry& geometry, const Grid& volume,
@@ -48,6 +48,10 @@ class UserProjector {
   const std::string& build_options() const { return build_options_; }
   const std::map<std::string, std::vector<float>>& tables() const { return *tables_; }
   int halo() const { return halo_; }
+  /// True if the text keeps to the ends of rays: it uses `segment` or SEGMENT_OF.
+  bool knows_ends() const { return knows_ends_; }
+  /// Lines of the text where the kernels project and backproject are.
+  std::array<int, 2> lines() const { return lines_; }
   /// In mm: PROJECTOR_LARGEST_WEIGHT, or twice a voxel's diagonal.
   double largest_weight(const Grid& volume) const;
   std::array<std::size_t, 3> group() const { return group_; }  ///< 0: the device's choice
@@ -57,7 +61,8 @@ class UserProjector {
 
   std::string name_, file_, build_options_;
   std::shared_ptr<const std::map<std::string, std::vector<float>>> tables_;
-  bool ray_model_ = false;
+  bool ray_model_ = false, knows_ends_ = false;
+  std::array<int, 2> lines_{};
   int halo_ = 0;
   std::optional<double> largest_weight_;
   std::array<std::size_t, 3> group_{};

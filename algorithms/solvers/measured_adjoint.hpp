@@ -17,7 +17,8 @@ double measured_adjoint_error(const Projector& projector, const Geometry& geomet
 inline constexpr double largest_adjoint_error = 1e-4;
 
 /// Warns of a user's pair of kernels that are not each other's adjoints. Throws InputError for one that projects
-/// nothing, and for a method that needs the exact adjoint. Of named projectors nothing is measured.
+/// nothing, and for a method that needs the exact adjoint. Of named projectors nothing is measured; of a user's, once
+/// in a process for the same text, tables, scan and devices.
 void check_users_adjoint(const Projector& projector, const std::string& method, const Geometry& geometry,
                          const Grid& volume, const Grid& projections, const std::vector<Device>& devices);
 

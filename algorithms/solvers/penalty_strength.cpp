@@ -39,17 +39,10 @@ Halves halves_of(const Geometry& geometry) {
   return halves;
 }
 
-Geometry views_of(const Geometry& geometry, const std::vector<int>& views) {
-  Geometry result = geometry;
-  result.views.clear();
-  for (const int view : views) result.views.push_back(geometry.views[static_cast<std::size_t>(view)]);
-  return result;
-}
-
 // One half of a scan.
 struct Half {
   Half(const ReconstructionInputs& inputs, const Geometry& scan, const std::vector<int>& views)
-      : geometry(views_of(scan, views)), b(*inputs.projections, views) {
+      : geometry(select_views(scan, {views.begin(), views.end()})), b(*inputs.projections, views) {
     if (inputs.weights != nullptr) w.emplace(*inputs.weights, views);
   }
   // Calls a function with pieces of b and w.
@@ -227,7 +220,8 @@ StrengthForecast plan_strength(const Grid& projections, const Geometry& geometry
                                const ReconstructionParameters& parameters, const GivenInputs& given,
                                const std::vector<DeviceModel>& devices, const PlanOptions& options) {
   const Halves halves = halves_of(geometry);
-  const Geometry used = views_of(geometry, halves.used), left_out = views_of(geometry, halves.left_out);
+  const Geometry used = select_views(geometry, {halves.used.begin(), halves.used.end()}),
+                 left_out = select_views(geometry, {halves.left_out.begin(), halves.left_out.end()});
   const auto stack_of = [&](const Geometry& half) {
     Grid stack = projections;
     stack.size[2] = half.views.size();

@@ -55,9 +55,7 @@ std::vector<int> ViewSubsets::permutation(std::uint64_t seed, std::uint64_t pass
 }
 
 Geometry ViewSubsets::sorted(const Geometry& geometry) const {
-  Geometry result = geometry;
-  for (std::size_t n = 0; n < order_.size(); ++n) result.views[n] = geometry.views[static_cast<std::size_t>(order_[n])];
-  return result;
+  return select_views(geometry, {order_.begin(), order_.end()});
 }
 
 SortedViews::SortedViews(const VolumeSource& stack, std::vector<int> order)

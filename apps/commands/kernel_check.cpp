@@ -1,6 +1,7 @@
 // halocline kernel check
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -49,7 +50,7 @@ void run_check(Job& job, const KernelCheck& check) {
   job.input("file", check.file);
   if (!is_projector_file(check.file))
     throw InputError({.what = "`file`", .found = check.file, .expected = "a projector's text, whose name ends in .cl"});
-  check.projector().on(tiny_projector_scan().volume);  // refuses texts that are no projectors
+  check.projector().on(tiny_projector_scan());  // refuses texts that are no projectors
   if (const KernelStage* stage = stage_of_process()) return run_stage(job, check, *stage);
   const auto& devices = job.devices();
   if (job.dry_run()) return job.print(fmt::format("would check {} on {}", check.file, devices.front().info().name));
@@ -77,10 +78,13 @@ CheckedProjector KernelCheck::projector() const {
     const auto equals = table.find('=');
     if (equals == std::string::npos || equals == 0)
       throw InputError({.what = "`table`", .found = table, .expected = "NAME=VALUE, such as mu=0.02"});
-    const auto values = parse_numbers("`table`", {table.substr(equals + 1)});
+    const auto colon = std::min(table.find(':', equals), table.size());
+    const auto values = parse_numbers("`table`", {table.substr(equals + 1, colon - equals - 1)});
     if (values.size() != 1)
       throw InputError({.what = "`table`", .found = table, .expected = "one number, which fills the table"});
-    result.tables[table.substr(0, equals)] = static_cast<float>(values.front());
+    CheckedTable& checked = result.tables[table.substr(0, equals)];
+    checked.value = static_cast<float>(values.front());
+    if (colon < table.size()) checked.size = table.substr(colon + 1);
   }
   return result;
 }
@@ -94,9 +98,11 @@ std::unique_ptr<Command> kernel_check_command() {
   Settings& settings = sub->settings;
   settings.add("file", command->file, "The projector's OpenCL C (.cl)").positional().required().file(FileKind::text);
   settings
-      .add("table", command->tables,
-           "A table that the text reads, with the size of each volume and this value everywhere, such as mu=0.02")
-      .unit("NAME=VALUE");
+      .add(
+          "table", command->tables,
+          "A table that the text reads, with this value everywhere, such as mu=0.02; of the size of each volume, or of "
+          "volume, views, columns, rows, pixels or so many numbers, such as gain=1:views")
+      .unit("NAME=VALUE[:SIZE]");
   settings.add("like", command->like, "Compare A x with this projector's").one_of(projector_names());
   settings.add("tolerance", command->tolerance, "Largest difference from --like, relative to its largest value")
       .positive()

@@ -144,7 +144,11 @@ ProjectorFindings oclgrind_in_child(const Job&, const KernelCheck& check) {
       {"HALOCLINE_KERNEL_STAGE=oclgrind", "HALOCLINE_STAGE_TRANSFERS=0", "HALOCLINE_CACHE_DIR=" + (folder / "cache")},
       folder / "log", check.limit);
   ProjectorFindings findings = outcome(check, "oclgrind", end, folder);
-  if (findings.empty()) findings = oclgrind_findings(text_of(log));
+  const std::string messages = text_of(log);
+  if (findings.empty() || !messages.empty()) {
+    const ProjectorFindings found = oclgrind_findings(messages);
+    findings.insert(findings.begin(), found.begin(), found.end());
+  }
   return findings;
 }
 

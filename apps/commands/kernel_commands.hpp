@@ -19,7 +19,7 @@ struct KernelCheck {
   double tolerance = 1e-3;
   int limit = 60;
 
-  /// Throws InputError for a table that is not NAME=VALUE.
+  /// Throws InputError for a table that is not NAME=VALUE or NAME=VALUE:SIZE.
   CheckedProjector projector() const;
 };
 

@@ -88,7 +88,7 @@ void run_stage(Job& job, const KernelCheck& check, const KernelStage& stage) {
   ProjectorFindings findings;
   try {
     findings = stage.run(job, check);
-  } catch (const BuildError& error) {  // of the user's text
+  } catch (const TextError& error) {
     job.results()["refused"] = error.what();
   } catch (const PlanError& error) {
     job.results()["refused"] = error.what();

@@ -28,14 +28,15 @@ void trace(TRACE_PARAMETERS) {
     const int m = along > 0 ? planes - 1 - n : n;  // from the detector on
     const float p = (float)m - 0.5f * (planes - 1);
     const float b = line.slope_b * p + line.shift_b, c = line.slope_c * p + line.shift_c;
-    const float here = path * mu_at(extent, mu, axis, m, b, c);
+    const float length = path * part_of_plane(segment, axis, p);
+    const float here = length * mu_at(extent, mu, axis, m, b, c);
     const float passes = exp(-(behind + 0.5f * here));
     behind += here;
     const int b0 = (int)floor(b), c0 = (int)floor(c);
     const float fb = b - b0, fc = c - c0;
     for (int corner = 0; corner < 4; ++corner) {
       const int at_b = b0 + (corner & 1), at_c = c0 + (corner >> 1);
-      const float weight = path * passes * (corner & 1 ? fb : 1 - fb) * (corner >> 1 ? fc : 1 - fc);
+      const float weight = length * passes * (corner & 1 ? fb : 1 - fb) * (corner >> 1 ? fc : 1 - fc);
       if (axis == 2)
         VISIT(at_b, at_c, m, weight);
       else if (axis == 0)

@@ -11,10 +11,10 @@ void trace(TRACE_PARAMETERS) {
     const float p = (float)m - 0.5f * (planes - 1);
     const float b = line.slope_b * p + line.shift_b, c = line.slope_c * p + line.shift_c;
     const int b0 = (int)floor(b), c0 = (int)floor(c);
-    const float fb = b - b0, fc = c - c0;
+    const float fb = b - b0, fc = c - c0, length = path * part_of_plane(segment, axis, p);
     for (int n = 0; n < 4; ++n) {
       const int at_b = b0 + (n & 1), at_c = c0 + (n >> 1);
-      const float weight = path * (n & 1 ? fb : 1 - fb) * (n >> 1 ? fc : 1 - fc);
+      const float weight = length * (n & 1 ? fb : 1 - fb) * (n >> 1 ? fc : 1 - fc);
       if (axis == 2)
         VISIT(at_b, at_c, m, weight);
       else if (axis == 0)

@@ -19,6 +19,7 @@ __kernel void project(__global const float* volume, __global float* projections,
   const int axis = main_axis(ray);
   const int planes = axis == 0 ? extent.nx : axis == 1 ? extent.ny : extent.nz;
   const float path = path_mm(ray, axis, voxel);
+  const Segment segment = SEGMENT_OF(ray, column, view);
   // Towards larger k, so that slabs of slices add in the order of one slab.
   const float along = axis == 0 ? ray.dx : axis == 1 ? ray.dy : ray.dz;
   const bool descends = along * ray.dz < 0;
@@ -29,7 +30,8 @@ __kernel void project(__global const float* volume, __global float* projections,
     const int2 near = nearest_on(ray, axis, extent, m);
     const int i = axis == 0 ? m : near.x, j = axis == 0 ? near.x : axis == 1 ? m : near.y, k = axis == 2 ? m : near.y;
     if (i < 0 || i >= extent.nx || j < 0 || j >= extent.ny || k < extent.begin || k >= extent.end) continue;
-    sum = fma(path, volume[((size_t)(k - extent.offset) * extent.ny + j) * extent.nx + i], sum);
+    sum = fma(path * part_of_plane(segment, axis, m - 0.5f * (planes - 1)),
+              volume[((size_t)(k - extent.offset) * extent.ny + j) * extent.nx + i], sum);
   }
   projections[at] = sum;
 }
@@ -50,7 +52,9 @@ __kernel void backproject(__global const float* projections, __global float* vol
         const int2 near = nearest_on(ray, axis, extent, m);
         if (near.x != (axis == 0 ? j : i) || near.y != (axis == 2 ? j : k)) continue;
         const size_t pixel = ((size_t)view * batch.held + row - batch.row_begin) * batch.columns + column;
-        sum = fma(path_mm(ray, axis, voxel), projections[pixel], sum);
+        const float p = m - 0.5f * ((axis == 0 ? extent.nx : axis == 1 ? extent.ny : extent.nz) - 1);
+        sum = fma(path_mm(ray, axis, voxel) * part_of_plane(SEGMENT_OF(ray, column, view), axis, p), projections[pixel],
+                  sum);
       }
   }
   volume[at] = sum;

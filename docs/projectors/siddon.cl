@@ -5,17 +5,19 @@
 void trace(TRACE_PARAMETERS) {
   const Crossings c = crossings_of(ray, 0.5f * (extent.nx - 1), 0.5f * (extent.ny - 1), 0.5f * (extent.nz - 1));
   const Passage passage = passage_of(c, whole_extent(extent));
-  if (!(passage.from < passage.to)) return;
+  const float2 ends = ray.dz < 0 ? -ends_along(ray, segment).yx : ends_along(ray, segment);
+  const float from = fmax(passage.from, ends.x), to = fmin(passage.to, ends.y);
+  if (!(from < to)) return;
   const float scale = length_mm(ray, voxel);
-  const Voxel first = first_voxel(c, passage.from, whole_extent(extent));
+  const Voxel first = first_voxel(c, from, whole_extent(extent));
   const int step_i = c.inverse_x > 0 ? 1 : -1, step_j = c.inverse_y > 0 ? 1 : -1;  // crossings are towards larger k
   int i = first.i, j = first.j, k = first.k;
-  float t = passage.from;
-  while (t < passage.to) {
+  float t = from;
+  while (t < to) {
     const float next_i = crossing(i + (step_i > 0), c.inverse_x, c.shift_x);
     const float next_j = crossing(j + (step_j > 0), c.inverse_y, c.shift_y);
     const float next_k = crossing(k + 1, c.inverse_z, c.shift_z);
-    const float next = fmin(fmin(next_i, next_j), fmin(next_k, passage.to));
+    const float next = fmin(fmin(next_i, next_j), fmin(next_k, to));
     VISIT(i, j, k, (next - t) * scale);
     t = next;
     if (next_i == next) i += step_i;

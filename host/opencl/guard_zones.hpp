@@ -8,8 +8,8 @@
 
 namespace halocline {
 
-/// The byte of the MemoryCheck that lives; none without one.
-std::optional<unsigned char> checked_fill();
+/// True while a MemoryCheck lives.
+bool memory_is_checked();
 /// A part of a larger buffer, with guard zones before and behind it.
 cl_mem create_guarded(DeviceState& state, std::size_t bytes, cl_int* code);
 /// Notes for the MemoryCheck what has changed in the guard zones of such a buffer; other buffers are ignored.

@@ -1,5 +1,7 @@
 #include "host/opencl/kernel_arguments.hpp"
 
+#include <fmt/format.h>
+
 #include "host/opencl/opencl.hpp"
 #include "host/opencl/program.hpp"
 #include "host/system/error.hpp"
@@ -14,6 +16,15 @@ std::string without_zero(std::string text) {
 }
 
 }  // namespace
+
+std::string text_of(const DeclaredArgument& argument) {
+  return fmt::format("{}{}{} {}", argument.global ? "__global " : "", argument.is_constant ? "const " : "",
+                     argument.type, argument.name);
+}
+
+bool takes_floats(const DeclaredArgument& argument, bool written) {
+  return argument.global && argument.type == "float*" && !(argument.is_constant && written);
+}
 
 DeclaredArguments declared_arguments(Device& device, const KernelSpec& spec) {
   DeviceState& state = *device.state();

@@ -15,6 +15,11 @@ struct DeclaredArgument {
   bool global, is_constant;  ///< __global, const: of pointers
 };
 
+/// The declaration, as in "__global const float* weight".
+std::string text_of(const DeclaredArgument& argument);
+/// True for a pointer to float in global memory, not const if it is written.
+bool takes_floats(const DeclaredArgument& argument, bool written);
+
 struct DeclaredArguments {
   std::size_t count = 0;
   std::vector<DeclaredArgument> list;  ///< empty where the driver does not report it

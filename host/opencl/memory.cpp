@@ -100,7 +100,7 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
   const cl_mem_flags flags =
       CL_MEM_READ_WRITE |
       (device_->quirks.large_allocations && bytes >= (std::size_t{4} << 30) ? unrestricted_size_intel : 0);
-  const bool guarded = checked_fill().has_value();
+  const bool guarded = memory_is_checked();
   handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {
     if (guarded) return create_guarded(*device_, bytes_, code);
     if (const cl_mem idle = take_idle(*device_, bytes_)) return idle;
@@ -159,7 +159,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 void Buffer::retire() {
   if (handle_ == nullptr) return;
-  if (device_->keeps_buffers && booked_ && !checked_fill()) {
+  if (device_->keeps_buffers && booked_ && !memory_is_checked()) {
     const std::lock_guard lock(device_->idle_buffers_mutex);
     if (device_->idle_buffers.size() < most_idle_buffers) {
       device_->idle_buffers.push_back({bytes_, handle_});

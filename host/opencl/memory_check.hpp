@@ -6,16 +6,17 @@
 
 namespace halocline {
 
-/// Fills new buffers of device memory with a byte during its lifetime, and puts guard zones of that byte before and
-/// behind each. Results that change with the byte depend on memory that nobody wrote. One at a time.
+/// Fills new buffers of device memory with a byte during its lifetime, and puts guard zones of another before and
+/// behind each. Results that change with the first depend on memory that nobody wrote; with the second, on memory
+/// outside of arrays. One at a time.
 class MemoryCheck {
  public:
-  explicit MemoryCheck(unsigned char fill);
+  MemoryCheck(unsigned char fill, unsigned char guard);
   ~MemoryCheck();
   MemoryCheck(const MemoryCheck&) = delete;
   MemoryCheck& operator=(const MemoryCheck&) = delete;
 
-  /// A text for each array so far whose guard zones were found changed when it was freed.
+  /// A text for each array so far whose guard zones were found changed when it was freed, or could not be read.
   std::vector<std::string> written_outside() const;
 };
 

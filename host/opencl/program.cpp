@@ -51,7 +51,7 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     throw BuildError(
         fmt::format("{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", shown_name(spec.file),
                     state.info.name, cl_error_name(error.err()), options, log, shown_source(spec.file, source, log)),
-        state.info.name);
+        state.info.name, error.err() == CL_BUILD_PROGRAM_FAILURE);
   }
   return program;
 }

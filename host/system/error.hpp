@@ -44,6 +44,13 @@ class InputError : public Error {
   using Error::Error;
 };
 
+/// A text of OpenCL C that the user wrote does not compile: the compiler's log and the lines that it names. Exit
+/// code 2.
+class TextError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// The work does not fit the devices: the text holds a table of needed and available bytes and the parameter that
 /// helps.
 /// Exit code 2.
@@ -82,7 +89,13 @@ class ClError : public DeviceError {
 /// A kernel did not compile: the log, the options and the numbered source, or the lines of it that the log names.
 class BuildError : public DeviceError {
  public:
-  using DeviceError::DeviceError;
+  BuildError(const std::string& text, std::string device, bool refused)
+      : DeviceError(text, std::move(device)), refused_(refused) {}
+  /// True if the compiler refuses the source; false if it was the device or the driver that failed.
+  bool refused() const { return refused_; }
+
+ private:
+  bool refused_;
 };
 
 /// The disk is full, a folder cannot be written, a file vanished while it was read. Exit code 1.

@@ -129,7 +129,7 @@ class Kernel:
 
     def __call__(self, *numbers: Any, **arrays: Any) -> Any:
         """Returns its outputs: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
-        spaces, DeviceError with the compiler's log for a source that does not compile."""
+        spaces, and with the compiler's log for a source that does not compile."""
         if sorted(arrays) != sorted(self._given):
             raise TypeError(f"the kernel got {', '.join(sorted(arrays)) or 'no arrays'}; expected {', '.join(self._given)}")
         for each, array in arrays.items():

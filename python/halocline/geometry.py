@@ -301,13 +301,14 @@ class Geometry:
         def swap(pair: Any) -> Any:
             return None if pair is None else (pair[1], pair[0])
 
-        return _from_parts, (self.views, swap(detector.size), swap(detector.spacing), swap(detector.origin), float(self.core.radius))
+        return _from_parts, (self.views, swap(detector.size), swap(detector.spacing), swap(detector.origin), float(self.core.radius),
+                             self.core.numbers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Geometry):
             return NotImplemented
         mine, theirs = self.__reduce__()[1], other.__reduce__()[1]
-        return np.array_equal(mine[0], theirs[0]) and mine[1:] == theirs[1:]
+        return np.array_equal(mine[0], theirs[0]) and mine[1:-1] == theirs[1:-1]
 
     def __hash__(self) -> int:
         return hash((len(self), self.parallel))
@@ -394,8 +395,8 @@ def require_geometry(value: Any) -> Geometry:
     return value
 
 
-def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float) -> Geometry:
-    return Geometry.from_views(views, detector, pixel, origin, radius)
+def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float, numbers: Sequence[int]) -> Geometry:
+    return Geometry(Geometry.from_views(views, detector, pixel, origin, radius).core.with_numbers(numbers))
 
 
 def _vectors_of_slice(vectors: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.float64]]":

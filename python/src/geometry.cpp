@@ -57,6 +57,13 @@ GeometryFile from_views(const Views& rows, double radius, const DetectorPixels& 
   });
 }
 
+// The same scan with these numbers of views, of one that was taken from another.
+GeometryFile with_numbers(const GeometryFile& file, const std::vector<int>& numbers) {
+  ScanFile scan = file.scan();
+  for (std::size_t n = 0; n < numbers.size(); ++n) scan.geometry.views.at(n).number = numbers[n];
+  return GeometryFile(std::move(scan));
+}
+
 nb::object views_of(const GeometryFile& file) {
   std::vector<double> values;
   for (const View& v : file.scan().geometry.views)
@@ -88,8 +95,7 @@ nb::object positions_of(const GeometryFile& file, std::array<double, 2> first, s
 // The same scan with these of its views. numbers: in any order, checked by the caller.
 GeometryFile take_views(const GeometryFile& file, const std::vector<std::size_t>& numbers) {
   ScanFile scan = file.scan();
-  scan.geometry.views.clear();
-  for (const std::size_t number : numbers) scan.geometry.views.push_back(file.scan().geometry.views.at(number));
+  scan.geometry = select_views(scan.geometry, numbers);
   return GeometryFile(std::move(scan));
 }
 
@@ -156,6 +162,8 @@ void add_geometry(nb::module_& module) {
           },
           nb::arg("detector"))
       .def("take_views", &take_views, nb::arg("numbers"))
+      .def("with_numbers", &with_numbers, nb::arg("numbers"))
+      .def_prop_ro("numbers", [](const GeometryFile& self) { return view_numbers(self.scan().geometry); })
       .def_prop_ro("count", [](const GeometryFile& self) { return self.scan().geometry.views.size(); })
       .def_prop_ro("parallel", [](const GeometryFile& self) { return self.scan().geometry.parallel(); })
       .def_prop_ro("radius", [](const GeometryFile& self) { return self.scan().geometry.radius_cylindrical_detector; })

@@ -1,6 +1,7 @@
 """Projectors of users: ray models and pairs of kernels."""
 
 import pathlib
+import pickle
 
 import numpy as np
 import pytest
@@ -47,6 +48,20 @@ def test_a_focal_spot_widens_the_rays():
     found = hc.project(x, geometry, grid, projector=own)
     assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected) < 0.2 * np.linalg.norm(joseph - expected)
     assert hc.adjoint_error(hc.Operator(geometry, grid, projector=own)) < 1e-6
+
+
+def test_a_scan_of_some_views_keeps_their_numbers(geometry, grid, volume):
+    text = (EXAMPLES / "joseph.cl").read_text().replace("length = path *", "length = gain[pixel.view] * path *")
+    gains = np.linspace(1, 2, len(geometry)).astype(np.float32)
+    views = [len(geometry) - 1, 0, 2]
+
+    def projected(scan, source, **tables):
+        on = hc.Context(scan, grid, projector=arrays.Projector(source, tables=tables))
+        return on.operator(on.array(volume)).get()
+
+    expected = projected(geometry, EXAMPLES / "joseph.cl")[views] * gains[views][:, None, None]
+    for some in (geometry[views], pickle.loads(pickle.dumps(geometry[views])), geometry[views[::-1]][::-1]):
+        assert np.allclose(projected(some, text, gain=gains), expected, rtol=1e-5)
 
 
 def test_a_reference_in_numpy_finds_half_a_pixel(geometry, grid):

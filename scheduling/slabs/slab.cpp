@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "host/opencl/kernel_arguments.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 
@@ -112,6 +113,10 @@ void Slab::require_kept(bool kept, const std::string& found) const {
 StructArgument Slab::extent(Range slices) const {
   return argument_struct(structs::Extent{nx(), ny(), nz(), offset(), static_cast<std::int32_t>(slices.begin),
                                          static_cast<std::int32_t>(slices.end)});
+}
+
+DeclaredArguments Slab::declared_arguments(const KernelSpec& spec) {
+  return halocline::declared_arguments(device_, spec);
 }
 
 void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,

@@ -30,6 +30,8 @@ struct KeptSteps {
   std::vector<std::pair<std::string, Access>> accesses;  ///< one an array
 };
 
+struct DeclaredArguments;
+
 /// One slab on one device. Arrays are those that the algorithm declared, of exactly the declared bytes; another name is
 /// a logic_error. Slices are numbered as in the whole volume; slice `extended().begin` is the first in the buffers.
 class Slab {
@@ -51,6 +53,8 @@ class Slab {
   /// The number that tuning found for this name, device and class of problem; `standard` where it found none.
   int tuned(const std::string& name, int standard) const;
 
+  /// The arguments that a kernel takes (host/opencl/kernel_arguments.hpp).
+  DeclaredArguments declared_arguments(const KernelSpec& spec);
   /// Enqueues a kernel over `global` work-items with the arguments in the kernel's order.
   void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, const std::vector<SlabArgument>& arguments);
   /// Enqueues a kernel with one work-item a voxel of `slices`: global = (nx, ny, slices.count()).

@@ -4,16 +4,19 @@
 #include "algorithms/projectors/user_projector.hpp"
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <sstream>
 
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
+#include "host/system/log.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/reconstruct_run.hpp"
@@ -29,14 +32,6 @@ std::string example(const std::string& stem) {
   return (std::filesystem::path(HALOCLINE_SOURCE_DIR) / "docs" / "projectors" / (stem + ".cl")).string();
 }
 
-// The scenes whose rays pass the whole volume.
-std::vector<reference::Scene> whole_scenes() {
-  std::vector<reference::Scene> all = reference::scenes();
-  std::erase_if(
-      all, [](const auto& scene) { return !make_rays(scene.geometry, scene.grid, scene.projections).sources.empty(); });
-  return all;
-}
-
 double largest_error(const Voxels& found, const Voxels& expected) {
   double error = 0, largest = 0;
   for (std::size_t n = 0; n < expected.size(); ++n) {
@@ -50,6 +45,38 @@ double adjoint_gap(const Voxels& ax, const Volume& y, const Voxels& aty, const V
   const double forward = std::inner_product(ax.begin(), ax.end(), y.voxels.begin(), 0.0);
   const double back = std::inner_product(aty.begin(), aty.end(), x.voxels.begin(), 0.0);
   return std::abs(forward - back) / std::abs(forward);
+}
+
+void expect_refused(const std::function<void()>& action, const std::string& part) {
+  try {
+    action();
+    ADD_FAILURE() << "no error, expected: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+// Scenes whose rays end within the volume: at the source, at a flat and at a cylindrical detector.
+std::vector<reference::Scene> scenes_with_ends() {
+  std::vector<reference::Scene> all;
+  const auto add = [&](const std::string& name, double sid, double sdd, double radius) {
+    CircularOptions options;
+    options.sid = sid;
+    options.sdd = sdd;
+    options.angles = {3, 37, 118, 251};
+    options.out_of_plane_angle = 8;
+    reference::Scene scene{name, circular_geometry(options), reference::detector(21, 17, 4, 1.5, 1.25),
+                           default_grid({13, 9, 11}, {2, 3, 1.5})};
+    scene.geometry.radius_cylindrical_detector = radius;
+    scene.geometry.ray_ends = RayEnds::end;
+    EXPECT_FALSE(make_rays(scene.geometry, scene.grid, scene.projections).sources.empty());
+    all.push_back(scene);
+  };
+  add("source_within", 10, 40, 0);
+  add("detector_within", 60, 66, 0);
+  add("both_within", 9, 14, 0);
+  add("cylinder_within", 60, 64, 60);
+  return all;
 }
 
 class UserProjectors : public testing::TestWithParam<reference::Scene> {
@@ -145,7 +172,9 @@ TEST_P(UserProjectors, SplitsChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, UserProjectors, testing::ValuesIn(whole_scenes()),
+INSTANTIATE_TEST_SUITE_P(Ends, UserProjectors, testing::ValuesIn(scenes_with_ends()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Scenes, UserProjectors, testing::ValuesIn(reference::scenes()),
                          [](const auto& info) { return info.param.name; });
 
 // A parallel beam along an axis of voxels, whose attenuated line integrals are a sum that a person can write down.
@@ -175,7 +204,7 @@ TEST(UserProjector, AttenuatesOnTheWayToTheDetector) {
 }
 
 TEST(UserProjector, TextsKnowHowLongTablesAre) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   const std::string text =
       "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {\n"
       "  if (t_count == 3) VISIT(0, 0, 0, t[t_count - 1]);\n}\n";
@@ -185,8 +214,95 @@ TEST(UserProjector, TextsKnowHowLongTablesAre) {
   EXPECT_EQ(project(ones, scene.geometry, scene.projections, {model}, device()).output.voxels.front(), 0.5f);
 }
 
+// A model that multiplies Joseph's weights by a number of the view.
+Projector with_gains(const std::vector<float>& gains) {
+  std::string text = read_text_file(example("joseph"), "the example", 1 << 20);
+  const std::string length = "length = path *";
+  text.replace(text.find(length), length.size(), length + " gain[pixel.view] *");
+  return UserProjector("gains", text, {.tables = {{"gain", gains}}});
+}
+
+std::vector<float> gains_of(const reference::Scene& scene) {
+  std::vector<float> gains;
+  for (std::size_t n = 0; n < scene.geometry.views.size(); ++n) gains.push_back(n % 2 == 0 ? 1.0f : 0.125f);
+  return gains;
+}
+
+TEST(UserProjector, ViewsHaveTheNumbersOfTheWholeScan) {
+  const auto scene = reference::scenes().front();
+  const Volume x = reference::random_volume(scene.grid, 7);
+  const std::vector<float> gains = gains_of(scene);
+  const std::size_t pixels = scene.projections.slice();
+  Geometry some = select_views(scene.geometry, {5, 1, 4, 3});
+  for (const auto& [geometry, numbers] : {std::pair{scene.geometry, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+                                          {some, {5, 1, 4, 3}},
+                                          {select_views(some, {2, 0}), {4, 5}}}) {
+    Grid stack = scene.projections;
+    stack.size[2] = geometry.views.size();
+    const auto run = [&](const Projector& projector, const RunOptions& options) {
+      return project(x, geometry, stack, {projector}, device(), options).output.voxels;
+    };
+    Voxels expected = run(projector_from_name(example("joseph")), {});
+    for (std::size_t n = 0; n < numbers.size(); ++n)
+      for (std::size_t at = n * pixels; at < (n + 1) * pixels; ++at)
+        expected[at] *= gains[static_cast<std::size_t>(numbers[n])];
+    EXPECT_LT(largest_error(run(with_gains(gains), {}), expected), 1e-6);
+    EXPECT_LT(largest_error(run(with_gains(gains), split(2, 1)), expected), 1e-6);
+  }
+}
+
+TEST(UserProjector, SubsetsOfSolversKeepTheNumbersOfViews) {
+  const auto scene = reference::scenes().front();
+  const Projector model = with_gains(gains_of(scene));
+  const Volume truth = reference::random_volume(scene.grid, 7);
+  const MeasuredScan scan{scene,
+                          project(truth, scene.geometry, scene.projections, {model}, device(), RunOptions{}).output};
+  ReconstructionParameters parameters{.method = "os-sart", .passes = 60, .subsets = 3};
+  parameters.projector = model;
+  const Reconstructed found = scan.reconstructed(parameters);
+  const Volume again = project(found.x, scene.geometry, scene.projections, {model}, device(), RunOptions{}).output;
+  EXPECT_LT(largest_error(again.voxels, scan.b.voxels), 0.05);
+  EXPECT_TRUE(scan.reconstructed(parameters, device(), split(3, 1)).x.voxels == found.x.voxels);
+  const auto two = reference::sub_devices(2);
+  EXPECT_TRUE(scan.reconstructed(parameters, two, shared(two)).x.voxels ==
+              scan.reconstructed(parameters, reference::undivided(), {}).x.voxels);
+}
+
+TEST(UserProjector, IsMeasuredOnceForAScan) {
+  const auto scene = reference::scenes().front();
+  std::ostringstream log;
+  auto logger = std::make_shared<spdlog::logger>("own", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  logger->set_level(spdlog::level::debug);
+  set_library_log(logger);
+  const auto check = [&](const std::vector<float>& gains, const Geometry& geometry) {
+    Grid stack = scene.projections;
+    stack.size[2] = geometry.views.size();
+    check_users_adjoint(with_gains(gains), "cgls", geometry, scene.grid, stack, device());
+    const std::string text = log.str();
+    std::size_t count = 0;
+    for (auto at = text.find("is measured"); at != text.npos; at = text.find("is measured", at + 1)) ++count;
+    return count;
+  };
+  const std::vector<float> gains{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f};
+  std::vector<float> others = gains;
+  others.back() = 1;
+  EXPECT_EQ(check(gains, scene.geometry), 1u);
+  EXPECT_EQ(check(gains, scene.geometry), 1u);
+  EXPECT_EQ(check(others, scene.geometry), 2u);
+  EXPECT_EQ(check(gains, select_views(scene.geometry, {1, 0})), 3u);
+  EXPECT_EQ(check(gains, scene.geometry), 3u);
+  set_library_log(nullptr);
+}
+
+TEST(UserProjector, TextsThatDoNotKnowTheEndsOfRaysAreRefusedThere) {
+  const auto scene = scenes_with_ends().front();
+  const Projector plain(UserProjector("mine", "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {}\n"));
+  const Volume x = reference::random_volume(scene.grid, 7);
+  expect_refused([&] { project(x, scene.geometry, scene.projections, {plain}, device()); }, "without `segment`");
+}
+
 TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   const Volume stack = reference::random_volume(scene.projections, 3);
   const auto voxels = [&](const UserProjectorOptions& options) {
     return backproject(stack, scene.geometry, scene.grid, UserProjector::from_file(example("joseph"), options),
@@ -197,7 +313,7 @@ TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {
 }
 
 TEST(UserProjector, SumsOfAnySizeKeepTheirDigits) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   const Projector model = projector_from_name(example("joseph"));
   const Volume unit = reference::random_volume(scene.grid, 7);
   const auto of_size = [&](float size) {
@@ -214,7 +330,7 @@ TEST(UserProjector, SumsOfAnySizeKeepTheirDigits) {
 }
 
 TEST(UserProjector, SolversTakeIt) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   const Volume truth = reference::random_volume(scene.grid, 7);
   const MeasuredScan scan{scene, project(truth, scene.geometry, scene.projections, device()).output};
   const auto image = [&](const std::string& method, const Projector& projector, const std::vector<Device>& devices,
@@ -238,19 +354,10 @@ TEST(UserProjector, SolversTakeIt) {
   }
 }
 
-void expect_refused(const std::function<void()>& action, const std::string& part) {
-  try {
-    action();
-    ADD_FAILURE() << "no error, expected: " << part;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
-
 // Solvers of attenuated projections, whose weights depend on the path behind: near the truth of exact data, with a
 // small gap by the certificate, and the same bits in slabs.
 TEST(UserProjector, SolversTakeAttenuatedRays) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   UserProjectorOptions options;
   options.tables["mu"] = reference::random_volume(scene.grid, 9).voxels;
   for (float& each : options.tables["mu"]) each *= 0.02f;
@@ -286,7 +393,7 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(UserProjector, PairsThatAreNotAdjointAreFoundBySolvers) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   const MeasuredScan scan{
       scene, project(reference::random_volume(scene.grid, 7), scene.geometry, scene.projections, device()).output};
   const std::string right = text_of(example("nearest"));
@@ -329,6 +436,7 @@ TEST(UserProjector, RefusesTextsThatAreNoProjector) {
   const std::string pair = "__kernel void project(int a) {}\nkernel void backproject(int a) {}\n";
   refused(version + pair + "#define PROJECTOR_HALO 1.5e3\n", "PROJECTOR_HALO of mine is 1.5e3; expected 0 to 64");
   refused(version + trace + "#define PROJECTOR_HALO 1\n", "PROJECTOR_HALO of mine is given for a ray model");
+  refused(version + "#if 0\n" + trace + "#endif\n", "no projector");
   refused(version + version + trace, "PROJECTOR_VERSION of mine is defined 2 times");
   refused(version + trace + "# define PROJECTOR_GROUP 1, 1, 1\n#define\tPROJECTOR_GROUP 1, 1, 2",
           "PROJECTOR_GROUP of mine is defined 2 times");
@@ -354,7 +462,7 @@ TEST(UserProjector, ReadsTextsOfAnyForm) {
 }
 
 TEST(UserProjector, SaysWhatIsWrongInARun) {
-  const auto scene = whole_scenes().front();
+  const auto scene = reference::scenes().front();
   Volume volume = reference::random_volume(scene.grid, 7);
   const auto run = [&](const std::string& body) {
     const UserProjector model("mine", "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {\n" + body + "\n}\n");
@@ -366,7 +474,7 @@ TEST(UserProjector, SaysWhatIsWrongInARun) {
   expect_refused([&] { run("wrong = 1;"); }, "if wrong is a table, give it: `projector_table`");
   try {
     run("wrong = 1;");
-  } catch (const BuildError& error) {
+  } catch (const TextError& error) {
     const std::string text = error.what();
     EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 20) << text;
   }
@@ -375,7 +483,19 @@ TEST(UserProjector, SaysWhatIsWrongInARun) {
                             "__kernel void project(__global const float* volume, PROJECTOR_PARAMETERS) {}\n"
                             "__kernel void backproject(int a) {}\n");
   expect_refused([&] { project(volume, scene.geometry, scene.projections, {other}, device()); },
-                 "the kernel project of mine is one of other parameters; expected \"__kernel void project(");
+                 "the kernel project of mine, line 2, is one of other parameters; expected \"__kernel void project(");
+  const auto pair = [&](const std::string& read, const std::string& written) {
+    const UserProjector wrong("mine", "#define PROJECTOR_VERSION 1\n\n__kernel void project(" + read + " volume, " +
+                                          written + " projections,\n                       PROJECTOR_PARAMETERS) {}\n" +
+                                          "__kernel void backproject(int a) {}\n");
+    return [&, wrong] { project(volume, scene.geometry, scene.projections, {wrong}, device()); };
+  };
+  expect_refused(
+      pair("__global const int*", "__global float*"),
+      "line 3, is one with \"__global const int* volume\" as parameter 1; expected \"__kernel void project(");
+  expect_refused(pair("__global const float4*", "__global float*"), "\"__global const float4* volume\" as parameter 1");
+  expect_refused(pair("__global const float*", "__global const float*"), "projections\" as parameter 2");
+  expect_refused(pair("__global const float*", "__global uint*"), "\"__global uint* projections\" as parameter 2");
   std::string grouped = text_of(example("nearest"));
   const std::string declared = "__kernel void project(";
   grouped.replace(grouped.rfind(declared), declared.size(),

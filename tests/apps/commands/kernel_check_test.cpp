@@ -63,7 +63,7 @@ TEST_F(KernelCheck, TheGuidesProjectorsPass) {
     EXPECT_EQ(ran.code, 0) << ran.out;
     for (const char* line :
          {"pass  adjoint (cone, turned volume)", "pass  finite values", "pass  split forward", "pass  split adjoint",
-          "pass  unwritten memory", "pass  guard zones", "nothing was found to be wrong"})
+          "pass  unwritten memory", "pass  reads outside", "pass  guard zones", "nothing was found to be wrong"})
       EXPECT_THAT(ran.out, HasSubstr(line));
     EXPECT_THAT(ran.out,
                 HasSubstr(oclgrind_is_here() ? "pass  oclgrind" : "skip  oclgrind: Oclgrind is not installed"));
@@ -88,6 +88,20 @@ TEST_F(KernelCheck, HalfAPixel) {
 TEST_F(KernelCheck, ReadsThatDependOnUnwrittenMemory) {
   const std::string out = faulty("nearest", "k >= extent.end) continue;", "k > extent.end) continue;");
   EXPECT_THAT(out, HasSubstr("FAIL  unwritten memory: parallel, A x on other memory: "));
+}
+
+// A table of one number a view, read one further, and one of the size of a volume where one is a view's.
+TEST_F(KernelCheck, ReadsBehindTables) {
+  const std::string gain = "length = path * gain[pixel.view + 1] *";
+  EXPECT_THAT(faulty("joseph", "length = path *", gain, {"--table", "gain=1:views"}),
+              AllOf(HasSubstr("FAIL  reads outside: parallel, A x between other guard zones: "),
+                    HasSubstr("pass  unwritten memory")));
+  EXPECT_THAT(faulty("attenuated", "float behind = 0;", "float behind = 0 * mu[mu_count];", {"--table", "mu=0.02"}),
+              HasSubstr("FAIL  reads outside: "));
+  std::string right = example("joseph");
+  right.replace(right.find("length = path *"), 15, "length = path * gain[pixel.view] *");
+  const Ran ran = check(right, {"--table", "gain=1:views"});
+  EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
 // Far enough behind the array that records of the driver survive.
@@ -146,6 +160,7 @@ TEST_F(KernelCheck, WrongInput) {
   refused("float nothing;", "no projector");
   refused(example("attenuated"), "use of undeclared identifier 'mu'");
   refused(example("attenuated"), "--table is mu; expected NAME=VALUE", {"--table", "mu"});
+  refused(example("attenuated"), "the size of the table mu is 3x; expected volume", {"--table", "mu=1:3x"});
   refused(example("joseph"), "--device", {"--device", "no such device"});
   const Ran other = run_child({"kernel", "check", folder / "mine.txt"}, folder, [] { return true; });
   EXPECT_EQ(other.code, 2) << other.out;
