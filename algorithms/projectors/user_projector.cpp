@@ -126,7 +126,7 @@ void UserProjector::read_defines(const ProjectorText& text, const std::map<std::
                       .expected = '"' + wanted + '"',
                       .remedy = "it says by which version of cl/user_projector.clh it is written"});
   if (const auto weight = value_of("PROJECTOR_LARGEST_WEIGHT"))
-    largest_weight_ = number_of("PROJECTOR_LARGEST_WEIGHT", *weight, 1e-30, 1e30, "a positive number of mm");
+    largest_weight_ = number_of("PROJECTOR_LARGEST_WEIGHT", *weight, 1e-20, 1e20, "1e-20 to 1e20 mm");
   const auto halo = value_of("PROJECTOR_HALO");
   if (halo && ray_model_)
     throw InputError({.what = "PROJECTOR_HALO of " + name_,

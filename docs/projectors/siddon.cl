@@ -4,12 +4,12 @@
 
 void trace(TRACE_PARAMETERS) {
   const Crossings c = crossings_of(ray, 0.5f * (extent.nx - 1), 0.5f * (extent.ny - 1), 0.5f * (extent.nz - 1));
-  const Passage passage = passage_of(c, whole_extent(extent));
+  const Passage passage = passage_of(c, extent);
   const float2 ends = ray.dz < 0 ? -ends_along(ray, segment).yx : ends_along(ray, segment);
   const float from = fmax(passage.from, ends.x), to = fmin(passage.to, ends.y);
   if (!(from < to)) return;
   const float scale = length_mm(ray, voxel);
-  const Voxel first = first_voxel(c, from, whole_extent(extent));
+  const Voxel first = first_voxel(c, from, extent);
   const int step_i = c.inverse_x > 0 ? 1 : -1, step_j = c.inverse_y > 0 ? 1 : -1;  // crossings are towards larger k
   int i = first.i, j = first.j, k = first.k;
   float t = from;

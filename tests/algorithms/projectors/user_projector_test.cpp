@@ -152,7 +152,7 @@ TEST_P(UserProjectors, AdjointsAreExact) {
 }
 
 TEST_P(UserProjectors, SplitsChangeNoBit) {
-  for (const std::string stem : {"joseph", "attenuated", "nearest"}) {
+  for (const std::string stem : {"joseph", "siddon", "attenuated", "nearest"}) {
     SCOPED_TRACE(stem);
     const Projector model = own(stem);
     for (const SplitRun& run : {projecting(model), backprojecting(model)}) {
@@ -315,11 +315,14 @@ TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {
 TEST(UserProjector, SumsOfAnySizeKeepTheirDigits) {
   const auto scene = reference::scenes().front();
   const Projector model = projector_from_name(example("joseph"));
-  const Volume unit = reference::random_volume(scene.grid, 7);
   const auto of_size = [&](float size) {
-    Volume volume = unit;
-    for (float& each : volume.voxels) each *= size;
-    return project(volume, scene.geometry, scene.projections, {model}, device()).output.voxels;
+    Volume volume = reference::random_volume(scene.grid, 7), stack = reference::random_volume(scene.projections, 3);
+    for (Volume* each : {&volume, &stack})
+      for (float& value : each->voxels) value *= size;
+    Voxels both = project(volume, scene.geometry, scene.projections, {model}, device()).output.voxels;
+    const Voxels back = backproject(stack, scene.geometry, scene.grid, model, device()).output.voxels;
+    both.insert(both.end(), back.begin(), back.end());
+    return both;
   };
   const Voxels ones = of_size(1);
   for (const int exponent : {-100, -60, 60, 100}) {
@@ -440,7 +443,7 @@ TEST(UserProjector, RefusesTextsThatAreNoProjector) {
   refused(version + version + trace, "PROJECTOR_VERSION of mine is defined 2 times");
   refused(version + trace + "# define PROJECTOR_GROUP 1, 1, 1\n#define\tPROJECTOR_GROUP 1, 1, 2",
           "PROJECTOR_GROUP of mine is defined 2 times");
-  refused(version + trace + "#define PROJECTOR_LARGEST_WEIGHT big\n", "is big; expected a positive number");
+  refused(version + trace + "#define PROJECTOR_LARGEST_WEIGHT big\n", "is big; expected 1e-20 to 1e20 mm");
   refused(version + trace + "#define PROJECTOR_GROUP 16, 8\n", "PROJECTOR_GROUP of mine is 16, 8");
   refused(version + trace, "\"a b\"; expected names", {.macros = {{"a b", "1"}}});
   refused(version + trace, "mu without numbers", {.tables = {{"mu", {}}}});
