@@ -1,8 +1,6 @@
 // The projector of a user's ray model, and its exact adjoint (cl/ray_model.clh).
 #pragma once
 
-#include "algorithms/projectors/ray_arguments.hpp"
-#include "algorithms/projectors/rays.hpp"
 #include "algorithms/projectors/user_arguments.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 
@@ -24,7 +22,7 @@ class RayModel {
   /// Sizes, tables and the status; no volumes and projections.
   Requirements requirements(const std::string& algorithm, ProgramForm form) const;
   void start(Slab& slab) const;
-  ViewTables view_tables() const { return halocline::view_tables(table_, projections_.size[0]); }
+  ViewTables view_tables() const { return arrays_.view_tables(); }
   /// what: the input, for messages. Throws InputError as FixedPoint().
   FixedPoint fixed_point(const Scalars& scalars, const std::string& what) const;
   /// Launches a kernel over the pixels of `rows` and `views`: `read`, the rays, `between`, the slab's extent, the

@@ -80,6 +80,12 @@ void UserArrays::start(Slab& slab) const {
     slab.set(array_name(name), values.data(), values.size() * sizeof(float));
 }
 
+ViewTables UserArrays::view_tables() const {
+  ViewTables tables = halocline::view_tables(table_, columns_);
+  tables.push_back({numbers_array, 1});
+  return tables;
+}
+
 void UserArrays::add_rays(std::vector<SlabArgument>& arguments) const {
   arguments.insert(arguments.end(), {in("rays"), in(numbers_array)});
   add_table(arguments, table_, columns_);

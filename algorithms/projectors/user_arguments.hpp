@@ -18,6 +18,7 @@ class UserArrays {
   UserArrays(const UserProjector& projector, const Geometry& geometry, const Grid& volume, const Grid& projections);
   void declare(Requirements& requirements) const;
   void start(Slab& slab) const;
+  ViewTables view_tables() const;
   /// RAY_PARAMETERS of cl/user_projector.clh.
   void add_rays(std::vector<SlabArgument>& arguments) const;
   /// TABLE_PARAMETERS.

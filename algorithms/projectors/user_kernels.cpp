@@ -41,7 +41,7 @@ void UserKernels::start(Slab& slab) const {
 }
 
 ViewTables UserKernels::view_tables() const {
-  ViewTables tables = halocline::view_tables(table_, projections_.size[0]);
+  ViewTables tables = arrays_.view_tables();
   tables.push_back({"matrices", 12});
   return tables;
 }
