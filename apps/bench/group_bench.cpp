@@ -87,13 +87,15 @@ RunTimes times_of(ShapedKernel& kernel, BackprojectionLoop& loop, double seconds
 
 }  // namespace
 
-std::vector<GroupShape> groups_of(const std::string& list, std::size_t most) {
+std::vector<GroupShape> groups_of(const std::string& list, std::size_t most, std::size_t nx, std::size_t ny) {
   constexpr std::size_t fewest = 32;
   std::vector<GroupShape> groups;
   if (list == "all") {
-    for (std::size_t width = 1; width <= most; width *= 2)
-      for (std::size_t height = 1; width * height <= most; height *= 2)
-        if (width * height >= std::min(fewest, most)) groups.push_back({width, height, 1});
+    const std::size_t widest = std::bit_ceil(nx), highest = std::bit_ceil(ny),
+                      least = std::min({fewest, most, widest * highest});
+    for (std::size_t width = 1; width <= std::min(most, widest); width *= 2)
+      for (std::size_t height = 1; width * height <= most && height <= highest; height *= 2)
+        if (width * height >= least) groups.push_back({width, height, 1});
     return groups;
   }
   for (std::size_t at = 0; at <= list.size();) {

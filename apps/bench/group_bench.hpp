@@ -14,9 +14,9 @@ namespace halocline {
 
 using GroupShape = std::array<std::size_t, 3>;
 
-/// Groups of a comma list such as "16x4,152x1"; "all": powers of two along both axes, from 32 work-items to `most`.
-/// Throws InputError that names `groups`.
-std::vector<GroupShape> groups_of(const std::string& list, std::size_t most);
+/// Groups of a comma list such as "16x4,152x1"; "all": powers of two along both axes, no wider than a volume of
+/// nx x ny voxels takes, from 32 work-items to `most`. Throws InputError that names `groups`.
+std::vector<GroupShape> groups_of(const std::string& list, std::size_t most, std::size_t nx, std::size_t ny);
 
 struct GroupTime {
   GroupShape group{};

@@ -69,8 +69,8 @@ std::vector<std::string> modes_among(const std::vector<std::string>& known, cons
 std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,
                                                        const std::string& groups, bool markdown,
                                                        const Progress& progress) {
-  const auto wanted = groups_of(groups, device.info().max_work_group);
   Bench bench = bench_of(device, options);
+  const auto wanted = groups_of(groups, device.info().max_work_group, bench.plan.volume[0], bench.plan.volume[1]);
   BenchTable table{{"mode", "group", "", "ms", "spread", "of the default"}};
   auto rows = nlohmann::json::array();
   for (const auto& mode : bench.plan.modes) {

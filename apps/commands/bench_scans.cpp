@@ -172,7 +172,7 @@ void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
   for (const auto& device : devices)
     job.host().require(host_bytes(bench, plan_scan_bench(bench, device, command.options)),
                        command.options.detector ? "A smaller --detector takes less." : smaller_size);
-  if (!command.groups.empty()) groups_of(command.groups, 1);  // refused before anything is measured
+  if (!command.groups.empty()) groups_of(command.groups, 1, 1, 1);  // refused before anything is measured
   if (job.dry_run()) {
     for (const auto& device : devices)
       job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));

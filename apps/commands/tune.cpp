@@ -188,10 +188,9 @@ std::unique_ptr<Command> tune_command() {
       "Shapes of work-groups, slices of a work-item, views of a launch, forms of kernels, and how many iterations a\n"
       "pass pdu and spdu make. No result depends on them: the bits are the same. What was found is kept beside the\n"
       "compiled kernels, by device, driver, version and, with --volume, class of problem; the default stays where\n"
-      "nothing is clearly faster. Times are of the shortest run; the spread is how much longer the one in the middle\n"
-      "took. The first run on a GPU for which no defaults were measured does the same for two seconds, unless "
-      "--no-tune\n"
-      "is given.\n"
+      "nothing is clearly faster. Times are sums over the launches of the shortest run; the spread is how much longer\n"
+      "the run in the middle took. The first run on a GPU for which no defaults were measured does the same for two\n"
+      "seconds, unless --no-tune is given.\n"
       "Examples:\n  halocline tune --device gpu --seconds 60\n  halocline tune --class fdk --volume 300,300,1200 "
       "--detector 300,1548 --views 3 --table";
   sub->run = [command](Job& job) { run(job, *command); };

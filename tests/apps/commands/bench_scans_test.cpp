@@ -248,15 +248,20 @@ TEST(BenchGroups, MeasuresEveryShapeOnce) {
 }
 
 TEST(BenchGroups, AllArePowersOfTwoThatTheDeviceTakes) {
-  const auto groups = groups_of("all", 256);
+  const auto groups = groups_of("all", 256, 300, 300);
   const std::set<GroupShape> distinct(groups.begin(), groups.end());
   EXPECT_EQ(distinct.size(), groups.size());
   EXPECT_EQ(groups.size(), 6u + 7 + 8 + 9);  // of 32, 64, 128 and 256 work-items
   EXPECT_TRUE(distinct.contains({16, 4, 1}));
   EXPECT_TRUE(distinct.contains({1, 256, 1}));
-  EXPECT_EQ(groups_of("152x1,16x4", 256), (std::vector<GroupShape>{{152, 1, 1}, {16, 4, 1}}));
+  for (const GroupShape& group : groups_of("all", 256, 30, 5)) {
+    EXPECT_LE(group[0], 32u);
+    EXPECT_LE(group[1], 8u);
+  }
+  EXPECT_EQ(groups_of("all", 256, 2, 1), (std::vector<GroupShape>{{2, 1, 1}}));
+  EXPECT_EQ(groups_of("152x1,16x4", 256, 8, 8), (std::vector<GroupShape>{{152, 1, 1}, {16, 4, 1}}));
   for (const char* bad : {"", "16", "16x", "x4", "16x4x1", "0x4", "16x4,", "16*4", "16x-4", "every"})
-    EXPECT_THROW(groups_of(bad, 256), InputError) << bad;
+    EXPECT_THROW(groups_of(bad, 256, 8, 8), InputError) << bad;
 }
 
 TEST(BenchGroups, LeaveTheTuningAsItWas) {
