@@ -33,7 +33,7 @@ class Embedded : public testing::Test {
   Volume result(const std::string& name) { return to_volume(images_.take(name)); }
   EmbeddedResult run(const std::string& verb, const Given& settings, Cancellation* cancellation = nullptr,
                      const Progress& progress = {}) {
-    return command().run({verb, settings, &images_, &geometries_, progress, cancellation});
+    return command().run({verb, settings, &images_, &geometries_, nullptr, progress, cancellation});
   }
   static EmbeddedCommand& command() { return *command_; }
 
