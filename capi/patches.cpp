@@ -27,6 +27,7 @@ struct halocline_patches {
 
   void set_boxes(const std::vector<Grid>& boxes) {
     patches_.set_boxes(boxes);
+    voxels_ = {};  // of another size, should there be no memory
     voxels_ = device().buffer("patches: voxels", sizeof(float) * patches_.voxels());
   }
 
@@ -78,7 +79,7 @@ struct halocline_patches {
     device().read(from, 0, to, from.bytes(), std::span(&done, 1)).wait();
   }
   void require_boxes() const {
-    if (patches_.voxels() == 0)
+    if (voxels_.bytes() == 0)
       throw InputError({.what = "the list of boxes",
                         .found = "empty",
                         .expected = "at least one box",

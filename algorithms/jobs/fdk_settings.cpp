@@ -170,7 +170,7 @@ void SlicesSettings::add_to(Settings& settings) {
 }
 
 FdkParameters SlicesSettings::parameters() const {
-  noise.check(false, variance, "`variance`");
+  noise.check(false, variance, "the variance of slices");
   FdkParameters parameters = filter.parameters();
   if (variance) parameters.variance = noise.noise(false, 1);
   return parameters;
