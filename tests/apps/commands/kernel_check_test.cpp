@@ -164,5 +164,17 @@ TEST_F(KernelCheck, WrongInput) {
   EXPECT_EQ(other.code, 2) << other.out;
 }
 
+TEST_F(KernelCheck, TextsThatDoNotCompileAreWrongInputOfEveryCommand) {
+  const auto run = [&](const Words& words) { return run_child(words, folder, [] { return true; }); };
+  const std::string scan = folder / "g.xml", volume = folder / "v.mha", text = folder / "mine.cl";
+  ASSERT_EQ(run({"geometry", "circular", "--sid", "100", "--sdd", "150", "--projections", "2", "-o", scan}).code, 0);
+  ASSERT_EQ(run({"phantom", "--type", "shepp-logan", "--size", "4,4,4", "--spacing", "1,1,1", "-o", volume}).code, 0);
+  write_text(text, "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) { nonsense(); }\n");
+  const Ran ran = run({"project", "-i", volume, "-g", scan, "--projector", text, "--detector", "4,4", "--pixel", "2,2",
+                       "-o", folder / "p.mha"});
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("does not compile"), HasSubstr("nonsense")));
+}
+
 }  // namespace
 }  // namespace halocline::kernel_check_test
