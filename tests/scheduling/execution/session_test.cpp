@@ -81,8 +81,8 @@ TEST(Sessions, KeepStepsAndReplayThem) {
                     z = session.allocate(ArrayKind::volume);
   session.write(x, MemorySource(reference::random_volume(grid, 1)));
   const auto steps = session.keep({doubled(x, y), doubled(y, z)});
-  EXPECT_EQ(steps->commands.size(), 2u);
-  EXPECT_EQ(steps->accesses.size(), 3u);
+  EXPECT_EQ(steps->kernels.commands.size(), 2u);
+  EXPECT_EQ(steps->kernels.accesses.size(), 3u);
   for (unsigned seed = 1; seed < 4; ++seed) {
     const Volume values = reference::random_volume(grid, seed);
     session.write(x, MemorySource(values));
