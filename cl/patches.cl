@@ -252,47 +252,6 @@ __kernel void patches_project(__global const float* restrict boxes, __global con
   }
 }
 
-// The same sums of one detector row, which a group keeps in local memory: own, two words a column. Work-items: (ROW_ITEMS, views of the list x
-// chunks, boxes), in groups of (ROW_ITEMS, 1, 1), each a chunk of a view's voxels in tiles of 8 x 4, so that few neighbours add to one pixel.
-#define ROW_ITEMS 256
-__kernel __attribute__((reqd_work_group_size(ROW_ITEMS, 1, 1))) void patches_project_row(
-    __global const float* restrict boxes, __global const float4* restrict matrices, __global const int* restrict views,
-    __global const float4* restrict places, __global const int4* restrict shapes, __global const int2* restrict strides,
-    __global const uint* restrict largest, volatile __global uint* restrict sums, volatile __local uint* own,
-    int columns, int chunks) {
-  const int item = get_local_id(0), chunk = (int)get_group_id(1) % chunks, box = get_global_id(2);
-  const int view = VIEW_AT((int)get_group_id(1) / chunks), lane = item % 32;
-  const int4 shape = shapes[box];
-  const int across = (shape.x + 7) / 8, tiles = across * ((shape.y + 3) / 4), all = tiles * shape.z;
-  const float4 mu = matrices[3 * (size_t)view], mv = matrices[3 * (size_t)view + 1],
-               mw = matrices[3 * (size_t)view + 2];
-  const bool finite = as_float(*largest) <= FLT_MAX;
-  const int exponent = exponent_of(finite ? *largest : 0u);
-  for (int n = item; n < 2 * columns; n += ROW_ITEMS) own[n] = 0u;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int n = chunk * (ROW_ITEMS / 32) + item / 32; finite && n < all; n += chunks * (ROW_ITEMS / 32)) {
-    const int k = n / tiles, j = 4 * ((n - k * tiles) / across) + lane / 8,
-              i = 8 * ((n - k * tiles) % across) + lane % 8;
-    if (i >= shape.x || j >= shape.y) continue;
-    const int voxel = (k * shape.y + j) * shape.x + i;
-    const float value = boxes[place_of(shape, strides[box], voxel)];
-    const Seen seen = seen_by(mu, mv, mw, point_in(places + 4 * box, shape, voxel));
-    const float weighted = value * seen.weight;
-    if (weighted == 0.0f || seen.row != 0) continue;
-    if ((uint)seen.column < (uint)columns)
-      add_fixed_point_locally(own + 2 * seen.column,
-                              convert_long_rte(ldexp((1.0f - seen.along_row) * weighted, exponent)));
-    if ((uint)(seen.column + 1) < (uint)columns)
-      add_fixed_point_locally(own + 2 * (seen.column + 1),
-                              convert_long_rte(ldexp(seen.along_row * weighted, exponent)));
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int n = item; n < columns; n += ROW_ITEMS) {
-    const long sum = long_of_words((uint2)(own[2 * n], own[2 * n + 1]));
-    if (sum != 0) add_fixed_point(sums + 2 * ((size_t)view * columns + n), sum);
-  }
-}
-
 // Work-items: pixels.
 __kernel void patches_pixels(__global const uint2* restrict sums, __global const uint* restrict largest,
                              __global float* restrict projections, long pixels) {

@@ -258,27 +258,6 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
                         waits, std::array<std::size_t, 3>{group_.group, rows, 1});
 }
 
-// Adds the boxes to the sums of all pixels. The sums of one row fit in the memory of a group, whose atomics are faster.
-Event Patches::add_up(const Buffer& boxes, const Event& largest_is_known) {
-  constexpr std::size_t row_items = 256, tile = 32, most_row_bytes = 16384, groups = 1024;
-  const DeviceInfo& info = device_.info();
-  const std::size_t row_bytes = 8 * projections_.size[0];
-  std::vector<KernelArgument> arguments{&boxes, &matrices_, &views_, &places_, &shapes_, &strides_, &partial_, &fixed_};
-  const bool in_groups = projections_.size[1] == 1 && (!info.cpu() || variants_.gpu) &&
-                         row_bytes <= std::min(most_row_bytes, info.local_memory) && info.max_work_group >= row_items;
-  if (!in_groups) {
-    for (const std::size_t each : {views_used_, projections_.size[0], projections_.size[1]})
-      arguments.emplace_back(number(each));
-    return device_.launch({"patches.cl", "patches_project", options_ + view_options_},
-                          {largest_, adjoint_parts, count_}, arguments, std::span(&largest_is_known, 1));
-  }
-  const std::size_t chunks = std::min(parts_of(groups, views_used_ * count_), parts_of(largest_, tile * 8));
-  arguments.insert(arguments.end(), {LocalBytes{row_bytes}, number(projections_.size[0]), number(chunks)});
-  return device_.launch({"patches.cl", "patches_project_row", options_ + view_options_},
-                        {row_items, views_used_ * chunks, count_}, arguments, std::span(&largest_is_known, 1),
-                        std::array<std::size_t, 3>{row_items, 1, 1});
-}
-
 Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {
   const std::lock_guard lock(mutex_);
   if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
@@ -290,7 +269,19 @@ Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span
   const std::array<KernelArgument, 4> of_largest{&boxes, &shapes_, &strides_, &partial_};
   const Event known =
       device_.launch({"patches.cl", "patches_largest", options_}, {largest_, 1, count_}, of_largest, done);
-  const Event added = add_up(boxes, known);
+  const std::array<KernelArgument, 11> arguments{&boxes,
+                                                 &matrices_,
+                                                 &views_,
+                                                 &places_,
+                                                 &shapes_,
+                                                 &strides_,
+                                                 &partial_,
+                                                 &fixed_,
+                                                 number(views_used_),
+                                                 number(projections_.size[0]),
+                                                 number(projections_.size[1])};
+  const Event added = device_.launch({"patches.cl", "patches_project", options_ + view_options_},
+                                     {largest_, adjoint_parts, count_}, arguments, std::span(&known, 1));
   const std::array<KernelArgument, 4> of_pixels{&fixed_, &partial_, &projections, static_cast<std::int64_t>(pixels())};
   return device_.launch({"patches.cl", "patches_pixels", options_}, {pixels(), 1, 1}, of_pixels, std::span(&added, 1));
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "algorithms/support/slice_sums.hpp"
 #include "host/opencl/device.hpp"
 #include "host/volume/volume.hpp"
 
@@ -57,8 +56,6 @@ class Patches {
   std::vector<float> project(std::span<const float> boxes);
 
   Device& device() { return device_; }
-  /// Selects kernels of other devices, for tests.
-  void use(KernelVariants variants) { variants_ = variants; }
 
  private:
   struct Shape {
@@ -72,14 +69,12 @@ class Patches {
   GroupShape group_shape(std::size_t voxels) const;
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
   void set_view_options();
-  Event add_up(const Buffer& boxes, const Event& largest_is_known);
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 
   std::mutex mutex_;  // of calls, whose commands and arrays must not mix
   Device device_;
   Geometry geometry_;
   Grid volume_, projections_;
-  KernelVariants variants_;
   std::vector<Grid> boxes_;
   std::string options_, view_options_;  // of the kernels; the latter for the views and the boxes
   bool all_views_ = true, in_row_ = false;

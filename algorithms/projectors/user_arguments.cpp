@@ -47,7 +47,7 @@ RayTable rays_of(const UserProjector& projector, const Geometry& geometry, const
   RayTable table = make_rays(geometry, volume, projections);
   if (!table.sources.empty() && !projector.knows_ends())
     throw InputError({.what = projector.name(),
-                      .found = "a text without `segment`, where the volume reaches to the source or to the detector "
+                      .found = "a text without segment, where the volume reaches to the source or to the detector "
                                "and rays end within it",
                       .expected = "weights that keep to the ends of rays",
                       .remedy = "multiply them by part_of_plane() as docs/projectors/joseph.cl does, take a smaller "

@@ -58,7 +58,7 @@ class MovingBackprojection : public BackprojectionMethod {
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
-// What plans and steps know of a method.
+// Compares what plans and steps know of a method.
 bool are_planned_alike(const Requirements& a, const Requirements& b) {
   return a.size == b.size && a.stack == b.stack && a.arrays == b.arrays && a.halo_low == b.halo_low &&
          a.halo_high == b.halo_high && a.preferred_batch == b.preferred_batch && a.batch_step == b.batch_step &&

@@ -80,6 +80,11 @@ def empty(like: Any, shape: Sequence[int]) -> Any:
     return pyopencl.array.empty(queue_of(like), tuple(shape), np.float32)
 
 
+def _fits(array: Any, shape: Sequence[int]) -> bool:
+    wide = [[each for each in sizes if each > 1] for sizes in (array.shape, shape)]  # one row, or view, may be left out
+    return bool(array.size == int(np.prod(shape)) and (array.ndim < 2 or wide[0] == wide[1]))
+
+
 class Resident:
     """The context and the device of an array, in which arrays of an object's calls are."""
 
@@ -98,20 +103,27 @@ class Resident:
         return empty(self._like, shape)
 
     def memory(self, array: Any, shape: Sequence[int], keyword: str) -> Tuple[int, int]:
-        """The memory of an array of float32 and the byte where it begins, once all that was asked of it is done. Raises
-        ValueError for an array of another type, shape, context or device."""
+        """The memory of an array of float32 and the byte where it begins. Raises ValueError for an array of another type,
+        shape, context or device."""
         if not is_array(array) or array.dtype != np.float32 or not array.flags.c_contiguous:
             raise ValueError(f"{keyword}= has to be a C-contiguous pyopencl array of float32")
-        wide = [[each for each in sizes if each > 1] for sizes in (array.shape, shape)]  # one row, or view, may be left out
-        if array.size != int(np.prod(shape)) or (array.ndim > 1 and wide[0] != wide[1]):
+        if array.shape != shape and not _fits(array, shape):
             raise ValueError(f"{keyword}= is {tuple(array.shape)}; expected {tuple(shape)}")
         if array.context != self._like.context or (array.queue is not None and array.queue.device != self._device):
             what = "device" if array.context == self._like.context else "context of PyOpenCL"
             raise ValueError(f"{keyword}= is in another {what} than like=, the array that says where all are; copy it there")
-        array.finish()
-        if array.queue is not None:
-            array.queue.finish()
         return array.base_data.int_ptr, array.offset
+
+    @staticmethod
+    def finish(*arrays: Any) -> None:
+        """Waits until all that was asked of the arrays is done."""
+        queues: List[Any] = []
+        for array in arrays:
+            array.finish()
+            if array.queue is not None and not any(array.queue is each for each in queues):
+                queues.append(array.queue)
+        for queue in queues:
+            queue.finish()
 
 
 class Home:

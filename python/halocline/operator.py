@@ -6,9 +6,11 @@ from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _opencl
+from . import _core, _opencl
+from .arrays import DeviceOperator
 from .geometry import Geometry, require_geometry
 from .grid import Grid
+from .image import as_values
 from .patches import Patches
 from .verbs import backproject, project
 
@@ -85,29 +87,55 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
         return float(np.sqrt(scale))
 
 
-def to_autograd(operator: Union[Operator, Patches]) -> Any:
+def to_autograd(operator: Union[Operator, DeviceOperator, Patches]) -> Any:
     """A differentiable function of torch tensors: A(x) with the gradient A^T g. Needs PyTorch.
 
-    Of Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the gradient by
+    An Operator plans each call. That of a Context keeps its plan and its arrays on the device, for layers that are called
+    again and again. Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the gradient by
     project(). Tensors go through host memory.
     """
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     if isinstance(operator, Patches):
         return _autograd_of_patches(operator)
+    if isinstance(operator, DeviceOperator):
+        return _autograd_of_arrays(operator)
     if not isinstance(operator, Operator):
-        raise TypeError(f"operator= is {type(operator).__name__}; expected an Operator, or Patches")
+        raise TypeError(f"operator= is {type(operator).__name__}; expected an Operator, the operator of a Context, or Patches")
+    A: Operator = operator
 
     class Projection(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
-            return operator(x.contiguous())
+            return A(x.contiguous())
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
-            return operator.T(gradient.contiguous())
+            return A.T(gradient.contiguous())
 
     return Projection.apply
+
+
+def _autograd_of_arrays(A: DeviceOperator) -> Any:
+    import torch
+
+    def applied(operator: DeviceOperator, values: Any) -> Any:
+        given = np.ascontiguousarray(as_values(values.detach(), "the tensor", any_axes=True), np.float32)
+        shape = tuple(operator.domain.grid[0][::-1])
+        if given.shape != shape:
+            raise ValueError(f"the tensor is {given.shape}; expected {shape}")
+        return torch.from_numpy(operator(_core.load(operator.domain, given)).get()).to(values.device)
+
+    class ProjectionOnDevice(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return applied(A, x)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return applied(A.T, gradient)
+
+    return ProjectionOnDevice.apply
 
 
 def _autograd_of_patches(patches: Patches) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ class Patches:
     world; project() is its exact adjoint, so the two make a layer of a network. geometry: the scan, with its detector.
     grid: in whose coordinates boxes are computed; None: what the scan sees. boxes: Grids, such as
     patches.grid[3] and patches.grid[10:20, 5:9, 7], or of any other place and direction.
-    device: as the command's option. like: a pyopencl.array.Array, in whose context arrays then stay: they are given as
-    such arrays of float32, and results are. Several threads may use one object.
+    voxels: the number of voxels of all boxes. device: as the command's option. like: a pyopencl.array.Array, in whose
+    context arrays then stay: they are given as such arrays of float32, and results are. Several threads may use one object.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, boxes: Optional[Sequence[Grid]] = None, *,
@@ -31,6 +31,8 @@ class Patches:
         scan = (geometry.core, self.grid.as_tuple(), geometry.stack().as_tuple())
         self._core = _core.Patches(device if self._resident is None else self._resident.place, *scan)
         self.boxes: List[Grid] = []
+        self.voxels = 0
+        self._shapes: List[Tuple[int, Tuple[int, int, int]]] = []
         if boxes is not None:
             self.set_boxes(boxes)
 
@@ -42,12 +44,10 @@ class Patches:
                 raise TypeError(f"boxes= has {each!r}; expected Grids, such as grid[3], a slice of a Grid")
         placed = [self.geometry.grid_of(each) for each in boxes]
         self._core.set_boxes([each.as_tuple() for each in placed])
-        self.boxes = placed
-
-    @property
-    def voxels(self) -> int:
-        """The number of voxels of all boxes."""
-        return int(self._core.voxels)
+        self.boxes, self._shapes, self.voxels = placed, [], 0
+        for box in placed:
+            self._shapes.append((self.voxels, box.shape))
+            self.voxels += box.shape[0] * box.shape[1] * box.shape[2]
 
     def set_views(self, views: Optional[Sequence[int]] = None) -> None:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
@@ -73,7 +73,7 @@ class Patches:
             raise ValueError(f"first= is {first!r}; expected the number of a view, from 0 on")
         self._core.replace_views(int(first), geometry.core)
 
-    def backproject(self, projections: Any, out: Any = None, *, add: bool = False) -> Any:
+    def backproject(self, projections: Any, out: Any = None, *, add: bool = False) -> Sequence[Any]:
         """Voxels of the boxes: an array (k, j, i) each, views of one result. out: a float32 array of all voxels, one box
         after another, for them; add: adds to it (arrays of PyOpenCL)."""
         if not self.boxes:
@@ -83,14 +83,15 @@ class Patches:
             raise ValueError("add=True adds to out=, an array of PyOpenCL (like=)")
         if self._resident is None:
             values = np.ascontiguousarray(_require(as_values(projections, "projections"), shape, "projections"), np.float32)
-            out = np.empty(self._core.voxels, np.float32) if out is None else _place(out, self._core.voxels)
+            out = np.empty(self.voxels, np.float32) if out is None else _place(out, self.voxels)
             self._core.backproject(values.ravel(), out)
         else:
             if out is None:
-                out = self._resident.empty((self._core.voxels,))
-            self._core.backproject_on_device(self._memory(projections, shape, "projections"),
-                                             self._memory(out, (self._core.voxels,), "out"), add)
-        return self._split(out)
+                out = self._resident.empty((self.voxels,))
+            memory = self._memory(projections, shape, "projections"), self._memory(out, (self.voxels,), "out")
+            self._resident.finish(projections, out)
+            self._core.backproject_on_device(*memory, add)
+        return _Parts(out, self._shapes)
 
     def project(self, voxels: Any, out: Any = None) -> Any:
         """Projections (view, row, column) of the boxes: the exact adjoint of backproject(). voxels: an array of each box,
@@ -104,7 +105,9 @@ class Patches:
             self._core.project(values, out.reshape(-1))
             return out
         out = self._resident.empty(shape) if out is None else out
-        self._core.project_on_device(self._memory(voxels, (self._core.voxels,), "voxels"), self._memory(out, shape, "out"))
+        memory = self._memory(voxels, (self.voxels,), "voxels"), self._memory(out, shape, "out")
+        self._resident.finish(voxels, out)
+        self._core.project_on_device(*memory)
         return out
 
     def _memory(self, array: Any, shape: Sequence[int], keyword: str) -> int:
@@ -117,21 +120,29 @@ class Patches:
     def _joined(self, voxels: Any) -> Any:
         if not isinstance(voxels, (list, tuple)):
             values = as_values(voxels, "voxels", any_axes=True)
-            if values.size != self._core.voxels:
-                raise ValueError(f"voxels= has {values.size} numbers; the boxes have {self._core.voxels}")
+            if values.size != self.voxels:
+                raise ValueError(f"voxels= has {values.size} numbers; the boxes have {self.voxels}")
             return np.ascontiguousarray(values, np.float32).ravel()
         if len(voxels) != len(self.boxes):
             raise ValueError(f"voxels= has {len(voxels)} arrays; there are {len(self.boxes)} boxes")
         parts = [_require(as_values(each, "voxels", any_axes=True), box.shape, "voxels") for each, box in zip(voxels, self.boxes)]
         return np.concatenate([np.asarray(each, np.float32).ravel() for each in parts])
 
-    def _split(self, values: Any) -> List[Any]:
-        result, first = [], 0
-        for box in self.boxes:
-            count = int(np.prod(box.shape))
-            result.append(values[first:first + count].reshape(box.shape))
-            first += count
-        return result
+
+class _Parts(Sequence[Any]):
+    """Parts of one array with these shapes, one after another: views, which are made when they are asked for."""
+
+    def __init__(self, values: Any, shapes: Sequence[Tuple[int, Tuple[int, int, int]]]) -> None:
+        self._values, self._shapes = values, shapes
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return [self[each] for each in range(*n.indices(len(self)))]
+        first, shape = self._shapes[n]
+        return self._values[first:first + shape[0] * shape[1] * shape[2]].reshape(shape)
 
 
 def _require(values: Any, shape: Any, keyword: str) -> Any:

@@ -79,7 +79,9 @@ class Slices:
 
     def _given(self, projections: Any, geometry: Geometry) -> Any:
         if self._resident is not None and _opencl.is_array(projections):
-            return self._resident.memory(projections, geometry.shape, "projections")
+            memory = self._resident.memory(projections, geometry.shape, "projections")
+            self._resident.finish(projections)
+            return memory
         return _numbers(projections, geometry)
 
     def _empty(self, shape: Tuple[int, ...]) -> Any:
@@ -87,7 +89,9 @@ class Slices:
 
     def _place(self, out: Any, shape: Tuple[int, ...]) -> Any:
         if self._resident is not None:
-            return self._resident.memory(out, shape, "out")
+            memory = self._resident.memory(out, shape, "out")
+            self._resident.finish(out)
+            return memory
         if (not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.shape != shape or not out.flags.c_contiguous
                 or not out.flags.writeable):
             raise ValueError(f"out= has to have writable, C-contiguous NumPy arrays of float32, here of {shape}")

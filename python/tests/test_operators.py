@@ -87,6 +87,14 @@ def test_autograd(geometry, grid, volume, projections):
     loss = ((hc.to_autograd(A)(x) - torch.from_numpy(projections * 0.5)) ** 2).sum() / 2
     loss.backward()
     assert np.allclose(x.grad.numpy(), A.T(projections * np.float32(0.5)), rtol=1e-4, atol=1e-4)
+    by_context = torch.from_numpy(volume).requires_grad_()
+    layer = hc.to_autograd(hc.Context(geometry, grid).operator)
+    (((layer(by_context) - torch.from_numpy(projections * 0.5)) ** 2).sum() / 2).backward()
+    assert torch.equal(by_context.grad, x.grad)
+    with pytest.raises(ValueError, match="the tensor is"):
+        layer(x[1:])
+    with pytest.raises(TypeError, match="operator="):
+        hc.to_autograd(geometry)
 
 
 def test_grids_and_sizes_that_do_not_fit(geometry, grid):

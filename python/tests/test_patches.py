@@ -49,12 +49,6 @@ def test_they_are_a_layer_of_a_network(geometry, placed, projections):
     assert np.allclose(y.grad.numpy(), patches.project(2 * voxels.detach()), rtol=1e-5)
 
 
-def test_only_operators_become_layers(geometry, placed):
-    pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="operator="):
-        hc.to_autograd(geometry)
-
-
 def test_arrays_of_pyopencl_stay(geometry, placed, projections):
     cl = pytest.importorskip("pyopencl")
     array = pytest.importorskip("pyopencl.array")

@@ -338,10 +338,7 @@ void run_patches(const Devices& devices, std::size_t rows) {
   patches.set_boxes(std::vector{grid, row, point});
   patches.backproject(reference::random_volume(stack, 4).voxels);
   patches.set_views(std::vector{4, 1});
-  for (const bool gpu : {false, true}) {
-    patches.use({.gpu = gpu});
-    patches.project(std::vector<float>(patches.voxels(), 0.5f));
-  }
+  patches.project(std::vector<float>(patches.voxels(), 0.5f));
 }
 
 // The forms of patches for more voxels, in which work-items take several parts and voxels.

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "algorithms/projectors/backprojection.hpp"
@@ -229,35 +228,6 @@ TEST(Patches, AddToPartsOfAVolume) {
         const float expected = before.at(i, j, k) + (inside ? all.at(i, j, k) : 0.0f);
         ASSERT_NEAR(after.at(i, j, k), expected, inside ? 1e-5 * std::abs(expected) : 0) << i << ' ' << j << ' ' << k;
       }
-}
-
-TEST(Patches, AdjointsOfOneRowHaveTheSameBitsInTheMemoryOfGroups) {
-  CircularOptions circle;
-  circle.sid = 50;
-  circle.sdd = 90;
-  circle.projections = 7;
-  for (const std::size_t columns : {1, 31, 93, 700}) {
-    const double edge = 0.5 * static_cast<double>(columns - 1);
-    const Grid stack{.size = {columns, 1, 7}, .spacing = {1, 3, 1}, .origin = {-edge + 2, 0.25, 0}};
-    const Grid volume{.size = {37, 29, 3}, .spacing = {0.7, 0.9, 1.1}, .origin = {-14, -9, -1.5}};
-    std::vector<Grid> boxes{volume, part_of(volume, {5, 3, 1}, {1, 1, 1}), part_of(volume, {30, 20, 0}, {7, 9, 1})};
-    boxes.push_back(volume);  // partly beside the detector, and behind the source
-    boxes.back().origin[0] += 60;
-    Patches plain(device().front(), circular_geometry(circle), volume, stack),
-        grouped(device().front(), circular_geometry(circle), volume, stack);
-    grouped.use({.gpu = true});
-    for (Patches* each : {&plain, &grouped}) each->set_boxes(boxes);
-    Volume x = reference::random_volume(Grid{.size = {plain.voxels(), 1, 1}}, 5);
-    for (std::size_t n = 0; n < x.voxels.size(); n += 3) x.voxels[n] *= -1e3f;
-    for (const std::vector<int>& views : {std::vector<int>{}, {4}, {6, 0, 3, 2}}) {
-      for (Patches* each : {&plain, &grouped}) each->set_views(views);
-      const auto expected = plain.project(x.voxels);
-      EXPECT_EQ(grouped.project(x.voxels), expected) << columns << " columns, " << views.size() << " views";
-      if (columns > 1) EXPECT_NE(expected, std::vector<float>(expected.size()));
-    }
-    x.voxels[5] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_TRUE(std::isnan(grouped.project(x.voxels).front()));
-  }
 }
 
 TEST(Patches, NaNsAreNotLost) {
