@@ -174,7 +174,8 @@ def layers(runs):
     A = hc.Operator(cube, hc.Grid((64,) * 3, 2 / 3))
     random = torch.Generator().manual_seed(1)
     y, x = torch.rand(flat.shape, generator=random), torch.rand((64,) * 3, generator=random)
-    works = [both("250^2 from 1000 views, halocline", hc.to_autograd(patches), y), both("A of 64^3, halocline", hc.to_autograd(A), x)]
+    works = [both("250^2 from 1000 views, halocline", hc.to_autograd(patches), y), both("A of 64^3, halocline's Operator", hc.to_autograd(A), x),
+             both("A of 64^3, halocline's Context", hc.to_autograd(hc.Context(cube, hc.Grid((64,) * 3, 2 / 3)).operator), x)]
     try:
         works += [both("250^2 from 1000 views, astra", astra_layer(flat, (1, 250, 250), adjoint=True), y),
                   both("A of 64^3, astra", astra_layer(cube, (64,) * 3), x)]
