@@ -9,6 +9,7 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/expression.hpp"
+#include "algorithms/expressions/prepared.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/row_filter_trial.hpp"
 #include "algorithms/fdk/slices.hpp"
@@ -361,6 +362,10 @@ void run_expressions(const Devices& devices) {
       x += 0.5 * y / (1 + abs(x));
       y = shift(x, 1, -2) + gradient(x, 2);
       value(norm(1.2 * x + y));
+      if (slabs == 0) {
+        hx::Array z;
+        on.record([&] { z = ratio(dot(x, y), norm(y)) * x; }).replay();
+      }
       x = adjoint_gradient(y, 0);
       value(sum(x) + dot(x, gradient(y, 1)));
     }
