@@ -217,9 +217,11 @@ void write(const Array& x, const VolumeSource& values) {
 
 void write(const Array& x, const Array& values) {
   if (values.space() != x.space())
-    throw InputError({.what = "an array's values",
-                      .found = "over " + values.space().text(),
-                      .expected = "over " + x.space().text()});
+    throw InputError({.what = "the array whose values another one gets",
+                      .found = "over " + values.space().text() +
+                               (values.space().kind() == x.space().kind() ? " of another Context" : ""),
+                      .expected = "over " + x.space().text(),
+                      .remedy = "read it, and load the values into an array of the same space"});
   x.space().recorder().record(
       Statement{&form_of<Elements<Op::array>>(), leaves_of(part_of(values)), x.storage(), nullptr, x.space().kind()});
 }

@@ -123,12 +123,17 @@ int JobNumbers::own_place(const ScalarNode& sum) const {
 }
 
 double JobNumbers::value(const ScalarNode& node, const std::vector<double>& numbers) const {
-  if (node.value) return *node.value;
-  if (node.operation == nullptr) return numbers[static_cast<std::size_t>(own_place(node))];
-  std::array<double, ScalarNode::most_parts> parts{};
-  for (std::size_t n = 0; n < parts.size(); ++n)
-    if (node.parts[n]) parts[n] = value(*node.parts[n], numbers);
-  return node.operation->on_host(parts[0], parts[1], parts[2]);
+  std::map<const ScalarNode*, double> values;  // of formulas, which may share parts
+  const std::function<double(const ScalarNode&)> value_of = [&](const ScalarNode& each) {
+    if (each.value) return *each.value;
+    if (each.operation == nullptr) return numbers[static_cast<std::size_t>(own_place(each))];
+    if (const auto found = values.find(&each); found != values.end()) return found->second;
+    std::array<double, ScalarNode::most_parts> parts{};
+    for (std::size_t n = 0; n < parts.size(); ++n)
+      if (each.parts[n]) parts[n] = value_of(*each.parts[n]);
+    return values[&each] = each.operation->on_host(parts[0], parts[1], parts[2]);
+  };
+  return value_of(node);
 }
 
 }  // namespace halocline::expressions

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "algorithms/expressions/recorder.hpp"
 #include "host/system/error.hpp"
@@ -23,10 +25,29 @@ std::optional<double> known_value(ScalarNode& node) {
   return node.value;
 }
 
+// Calls visit(node), then once for each number that it follows from. The parts of a number are left out where visit()
+// returns false.
+template <class Visit>
+void each_node(const ScalarNode& node, Visit&& visit) {
+  std::vector<const ScalarNode*> left{&node};
+  std::set<const ScalarNode*> seen;
+  while (!left.empty()) {
+    const ScalarNode& next = *left.back();
+    left.pop_back();
+    if (!visit(next)) continue;
+    for (const auto& part : next.parts)
+      if (part && seen.insert(part.get()).second) left.push_back(part.get());
+  }
+}
+
 bool is_ready(const ScalarNode& node) {
-  if (node.value || node.in_program || node.on_device) return true;
-  return node.operation != nullptr &&
-         std::all_of(node.parts.begin(), node.parts.end(), [](const auto& part) { return !part || is_ready(*part); });
+  bool ready = true;
+  each_node(node, [&](const ScalarNode& each) {
+    if (each.value || each.in_program || each.on_device) return false;
+    ready = ready && each.operation != nullptr;
+    return ready;
+  });
+  return ready;
 }
 
 // The recorder that computes a sum which is not known.
@@ -51,8 +72,12 @@ Scalar combined(const ScalarOperation& operation, const Others&... parts) {
 }  // namespace
 
 bool is_on_device(const ScalarNode& node) {
-  return node.on_device || std::any_of(node.parts.begin(), node.parts.end(),
-                                       [](const auto& part) { return part && is_on_device(*part); });
+  bool found = false;
+  each_node(node, [&](const ScalarNode& each) {
+    found = found || each.on_device;
+    return !found;
+  });
+  return found;
 }
 
 std::optional<double> Scalar::known() const {

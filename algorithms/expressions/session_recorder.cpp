@@ -73,9 +73,9 @@ void SessionRecorder::flush_many() {
 void SessionRecorder::flush() {
   if (job_)
     throw InputError({.what = "the function of a prepared job",
-                      .found = "one that reads a value, or waits",
+                      .found = "one that reads a value, waits, replays a job or moves a projector",
                       .expected = "statements alone",
-                      .remedy = "read its results after it has been prepared"});
+                      .remedy = "do so after it has been prepared"});
   Recorder::flush();
 }
 

@@ -241,6 +241,24 @@ TEST(Prepared, ComputesEveryFormulaOfNumbers) {
   }
 }
 
+TEST(Prepared, ComputesEachPartOfAFormulaOnce) {
+  const Context on(device());
+  const Array y = uniform(on.volume(scene().grid), 3);
+  const auto mean_of_itself = [](Scalar s) {
+    for (int n = 0; n < 200; ++n) s = 0.5 * (s + s);  // 2^200 paths to the sum
+    return s;
+  };
+  Scalar number;
+  Array result;
+  const Prepared job = on.record([&] {
+    number = mean_of_itself(sum(y));
+    result = constant(y.space(), number);
+  });
+  const double expected = value(mean_of_itself(sum(y)));
+  EXPECT_EQ(job.value(number), expected);
+  EXPECT_EQ(read(result).voxels.front(), static_cast<float>(expected));
+}
+
 // Jobs one after the other, of more sums than a Context has room for at once.
 void job_of_many_sums(const Context& on, const Array& x) {
   Array y;
