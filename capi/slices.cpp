@@ -56,7 +56,7 @@ std::size_t most_pixels_of(const halocline_slices_options& options, const Grid& 
 MemorySource projections_of(const halocline_grid* grid, const float* projections) {
   const MemorySource source(grid_of(required(grid, "`projections_grid`"), "the grid of the projections"),
                             &required(projections, "`projections`"));
-  require_rays(source, "the projections", false);
+  require_rays(source, "the projections", false, mend_nonfinite);
   return source;
 }
 

@@ -61,15 +61,22 @@ std::string table_macros(const std::map<std::string, std::vector<float>>& tables
   return fmt::format("#define TABLE_PARAMETERS{}\n#define TABLE_ARGUMENTS{}\n{}", parameters, arguments, counts);
 }
 
+// The values of macros before the text: the caller's, and those of table_macros() that conditions may compare.
+std::map<std::string, std::string> known_macros(const UserProjectorOptions& options) {
+  std::map<std::string, std::string> known = options.macros;
+  for (const auto& [name, values] : options.tables) known[name + "_count"] = std::to_string(values.size());
+  return known;
+}
+
 thread_local const MemoryProjectors::Map* memory_projectors = nullptr;
 
 }  // namespace
 
 UserProjector::UserProjector(const std::string& name, const std::string& given, UserProjectorOptions options)
-    : name_(name),
-      tables_(std::make_shared<const std::map<std::string, std::vector<float>>>(std::move(options.tables))) {
+    : name_(name) {
   const std::string source = decoded_text(given, name_);
-  const ProjectorText text = read_projector_text(source, options.macros);
+  const ProjectorText text = read_projector_text(source, known_macros(options));
+  tables_ = std::make_shared<const std::map<std::string, std::vector<float>>>(std::move(options.tables));
   ray_model_ = text.trace;
   knows_ends_ = text.knows_ends;
   lines_ = {text.project, text.backproject};

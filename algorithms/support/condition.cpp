@@ -79,12 +79,13 @@ class Reader {
     return left;
   }
   Value single() {
+    constexpr int most = 256;  // each is a call within another
     if (take("!")) {
-      const Value value = single();
+      const Value value = ++signs_ <= most ? single() : std::nullopt;
       return value ? Value(*value == 0) : std::nullopt;
     }
     if (take("(")) {
-      const Value value = either();
+      const Value value = ++signs_ <= most ? either() : std::nullopt;
       return take(")") ? value : std::nullopt;
     }
     const std::string_view found = word();
@@ -113,7 +114,7 @@ class Reader {
 
   std::string_view text_;
   const KnownMacros& macros_;
-  int depth_;
+  int depth_, signs_ = 0;  // the latter: ! and brackets so far
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ struct KnownMacros {
 };
 
 /// The value of an expression of whole numbers, names, `defined`, comparisons, !, && and ||. None where it is of
-/// another form, or depends on a name that the compiler or the toolkit may define ("__...", "cl_...", ENDS). Other
-/// names that are not known are 0, as in C.
+/// another form, has some hundreds of brackets, or depends on a name that the compiler or the toolkit may define
+/// ("__...", "cl_...", ENDS). Other names that are not known are 0, as in C.
 std::optional<long long> condition_value(std::string_view expression, const KnownMacros& macros);
 
 /// True and false as far as `#ifdef name` is decided.

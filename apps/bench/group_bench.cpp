@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -76,9 +77,11 @@ class ShapedKernel {
 };
 
 RunTimes times_of(ShapedKernel& kernel, BackprojectionLoop& loop, double seconds) {
+  using Clock = std::chrono::steady_clock;
   kernel.seconds(loop);  // compiles
   std::vector<double> runs;
-  for (double spent = 0; runs.size() < least_runs || spent < seconds; spent += runs.back()) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);  // a kernel of a few voxels may take no time
+  while (runs.size() < least_runs || Clock::now() < end) {
     check_interrupt();
     runs.push_back(kernel.seconds(loop));
   }

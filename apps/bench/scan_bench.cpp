@@ -21,6 +21,7 @@
 #include "algorithms/support/philox.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "host/system/plural.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -86,8 +87,9 @@ std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, co
   if (const std::string lack = lack_of(form, scan, device.info()); !lack.empty()) throw InputError(lack);
   const auto resident = [&](const Requirements& need) {
     if (form.pack > 1 && need.batch_step != form.pack)
-      throw InputError(fmt::format("{} views of {} x {} pixels do not lie in {}s a turn apart", scan.stack.size[2],
-                                   scan.stack.size[0], scan.stack.size[1], form.pack == 2 ? "pair" : "quartet"));
+      throw InputError(fmt::format("{} of {} x {} pixels do not lie in {}s a turn apart",
+                                   views_text(scan.stack.size[2]), scan.stack.size[0], scan.stack.size[1],
+                                   form.pack == 2 ? "pair" : "quartet"));
     const auto plan = resident_plan(device, need);
     if (!plan) throw PlanError("does not fit the device's memory as one slab");
     return plan->slabs[0].bytes;
@@ -140,7 +142,7 @@ struct Exact {
       squares += difference * difference;
       largest = std::max(largest, std::abs(values[n]));
     }
-    return std::sqrt(squares / static_cast<double>(values.size())) / largest;
+    return squares > 0 ? std::sqrt(squares / static_cast<double>(values.size())) / largest : 0;
   }
 };
 

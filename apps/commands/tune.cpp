@@ -108,6 +108,8 @@ nlohmann::json tune_json(const Device& device, const TuneOptions& options, const
 
 void run(Job& job, TuneCommand& command) {
   command.set_problem();
+  const char* smaller =
+      command.options.problem ? "A smaller --volume or --detector, or fewer --views, take less." : smaller_size;
   auto results = nlohmann::json::array();
   std::vector<std::string> unfit;
   for (const Device& device : job.devices()) {
@@ -127,7 +129,7 @@ void run(Job& job, TuneCommand& command) {
       job.say(fmt::format("{}: what was measured is forgotten", device.info().name));
       continue;
     }
-    job.host().require(tune_host_bytes(device.info(), command.options), smaller_size);
+    job.host().require(tune_host_bytes(device.info(), command.options), smaller);
     const TuneResult result = tune(device, command.options, job.run_options().progress);
     if (result.items.empty() && !result.left_out.empty()) {
       unfit.push_back(fmt::format("{}", fmt::join(result.left_out, "\n")));
@@ -142,8 +144,7 @@ void run(Job& job, TuneCommand& command) {
   }
   job.results()["tuning"] = results;
   if (command.json && !job.dry_run()) job.print(results.dump(2));
-  if (!unfit.empty())
-    throw PlanError(fmt::format("no kernel was measured: {}\n{}", fmt::join(unfit, "\n"), smaller_size));
+  if (!unfit.empty()) throw PlanError(fmt::format("no kernel was measured: {}\n{}", fmt::join(unfit, "\n"), smaller));
 }
 
 }  // namespace

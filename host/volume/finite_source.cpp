@@ -67,22 +67,24 @@ std::string index_text(const VolumeSource& source, std::size_t at) {
   return fmt::format("({},{},{})", at % size[0], at / size[0] % size[1], at / source.grid().slice());
 }
 
+void require_finite(const VolumeSource& source, const std::string& name, const char* remedy) {
+  const Found bad = find(source, count_nonfinite, [](float value) { return !finite(value); });
+  if (bad.count == 0) return;
+  throw InputError(fmt::format("{}: {} {} NaN or infinite, the first at index {}; {}", name, bad.count,
+                               bad.count == 1 ? "value is" : "values are", index_text(source, bad.first), remedy));
+}
+
 }  // namespace
 
 void require_finite(const VolumeSource& source, const std::string& name) {
-  const Found bad = find(source, count_nonfinite, [](float value) { return !finite(value); });
-  if (bad.count == 0) return;
-  throw InputError(
-      fmt::format("{}: {} {} NaN or infinite, the first at index {}; mend the file, or give `allow_nonfinite` to set "
-                  "them to 0, or of projections to take them for not measured",
-                  name, bad.count, bad.count == 1 ? "value is" : "values are", index_text(source, bad.first)));
+  require_finite(source, name, may_allow_nonfinite);
 }
 
-void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite) {
+void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite, const char* remedy) {
   const auto is_bad = [&](float value) { return finite(value) ? too_large(value) : !allow_nonfinite; };
   const Found bad = find(source, count_no_rays, is_bad);
   if (bad.count == 0) return;
-  if (!finite(bad.value)) return require_finite(source, name);
+  if (!finite(bad.value)) return require_finite(source, name, remedy);
   throw InputError(
       fmt::format("{}: {} {} beyond {:g}, {:g} at index {} the first: no line integrals and no counts are; "
                   "check the file's type and byte order",

@@ -16,11 +16,17 @@ namespace halocline {
 /// Throws InputError with the name, the first index and how many, if a value is NaN or infinite.
 void require_finite(const VolumeSource& source, const std::string& name);
 
+/// What to do about NaN and infinite values: the default, and where there is no `allow_nonfinite`.
+constexpr const char* may_allow_nonfinite =
+    "mend the file, or give `allow_nonfinite` to set them to 0, or of projections to take them for not measured";
+constexpr const char* mend_nonfinite = "mend them, as a filter spreads them over their rows";
+
 /// Largest line integral or count that is taken: filters add them up.
 constexpr float largest_ray = 1e30f;
 /// Throws the same, and for rays that are larger. allow_nonfinite: NaN and infinite ones pass, for they were not
 /// measured.
-void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite);
+void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite,
+                  const char* remedy = may_allow_nonfinite);
 
 /// Another source, checked as it is read: a value that is NaN or infinite makes read() throw require_finite()'s
 /// InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`. `rays` are checked by

@@ -44,7 +44,7 @@ std::unique_ptr<VolumeSource> source_of(const GivenProjections& given, const Gri
   } else {
     source = array_at(std::get<GivenMemory>(given), grid, device, "slices: projections");
   }
-  require_rays(*source, "projections=", false);
+  require_rays(*source, "projections=", false, mend_nonfinite);
   return source;
 }
 

@@ -326,7 +326,9 @@ TEST_F(CSlices, RefuseWhatTheyCannotDo) {
   options.electronic = 3;
   refuse(options, "electronic");
   projections.voxels[7] = NAN;
-  refuse(HALOCLINE_SLICES_OPTIONS_INIT, "the projections");
+  refuse(HALOCLINE_SLICES_OPTIONS_INIT,
+         "the projections: 1 value is NaN or infinite, the first at index (7,0,0); mend");
+  EXPECT_THAT(halocline_last_error(), testing::Not(testing::HasSubstr("nonfinite")));
   EXPECT_EQ(none, nullptr);
   halocline_slices_free(nullptr);
 }

@@ -21,6 +21,7 @@ TEST(Condition, IsDecidedAsInC) {
   for (const char* text : {"__OPENCL_VERSION__ >= 120", "defined(cl_khr_fp64)", "defined ENDS", "TWO", "EMPTY", "LOOP",
                            "1 +", "f(2)", "(1", "1.0", "ONE ? 1 : 0", ""})
     EXPECT_EQ(value(text), std::nullopt) << text;
+  for (const char sign : {'(', '!'}) EXPECT_EQ(value((std::string(1000000, sign) + "1").c_str()), std::nullopt) << sign;
 }
 
 TEST(ProjectorText, LinesThatDoNotCountAreNotRead) {

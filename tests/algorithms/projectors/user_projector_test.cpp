@@ -212,6 +212,10 @@ TEST(UserProjector, TextsKnowHowLongTablesAre) {
   std::fill(ones.voxels.begin(), ones.voxels.end(), 1.0f);
   const UserProjector model("mine", text, {.tables = {{"t", {1, 2, 0.5f}}}});
   EXPECT_EQ(project(ones, scene.geometry, scene.projections, {model}, device()).output.voxels.front(), 0.5f);
+
+  const std::string only_of_three = "#if t_count != 3\n#undef PROJECTOR_VERSION\n#else\n" + text + "#endif\n";
+  EXPECT_TRUE(UserProjector("mine", only_of_three, {.tables = {{"t", {1, 2, 0.5f}}}}).is_ray_model());
+  expect_refused([&] { UserProjector("mine", only_of_three, {.tables = {{"t", {1, 2}}}}); }, "no projector");
 }
 
 // A model that multiplies Joseph's weights by a number of the view.
@@ -298,7 +302,7 @@ TEST(UserProjector, TextsThatDoNotKnowTheEndsOfRaysAreRefusedThere) {
   const auto scene = scenes_with_ends().front();
   const Projector plain(UserProjector("mine", "#define PROJECTOR_VERSION 1\nvoid trace(TRACE_PARAMETERS) {}\n"));
   const Volume x = reference::random_volume(scene.grid, 7);
-  expect_refused([&] { project(x, scene.geometry, scene.projections, {plain}, device()); }, "without `segment`");
+  expect_refused([&] { project(x, scene.geometry, scene.projections, {plain}, device()); }, "without segment");
 }
 
 TEST(UserProjector, AtomicsOf32BitsGiveTheBitsOf64) {

@@ -191,6 +191,13 @@ std::vector<std::string> bench_of_column(const std::string& bench, const std::ve
   return words;
 }
 
+TEST(BenchScansVolume, TakesAVoxelAndAPixel) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Ran ran = done({"bench", "project", "--volume", "1,1,1", "--detector", "1,1", "--views", "1", "--modes",
+                        "joseph", "--seconds", "0.001"});
+  EXPECT_EQ(ran.out.find("nan"), std::string::npos) << ran.out;
+}
+
 TEST(BenchScansVolume, TakesAnyProblem) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   for (const auto& [bench, modes] :

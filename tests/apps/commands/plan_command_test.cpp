@@ -153,6 +153,10 @@ TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
     }
     EXPECT_FALSE(std::ifstream(f / "o.mha").good()) << command[0];
   }
+  if (!has_device()) return;
+  const Ran sized =
+      run({"tune", "--volume", "64,64,64", "--detector", "64,64", "--views", "9", "--host-memory", "64K"});
+  EXPECT_THAT(sized.err, AllOf(HasSubstr("A smaller --volume or --detector"), Not(HasSubstr("--size"))));
 }
 
 TEST(Progress, tellsTheRate) {
