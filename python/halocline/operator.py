@@ -94,14 +94,17 @@ def to_autograd(operator: Union[Operator, DeviceOperator, Patches]) -> Any:
     again and again. Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the gradient by
     project(). Tensors go through host memory.
     """
+    if isinstance(operator, Patches) and operator.is_resident:
+        raise TypeError("operator= is Patches with like=, whose arrays are those of PyOpenCL; make them without, as tensors go "
+                        "through host memory")
+    if not isinstance(operator, (Operator, DeviceOperator, Patches)):
+        raise TypeError(f"operator= is {type(operator).__name__}; expected an Operator, the operator of a Context, or Patches")
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     if isinstance(operator, Patches):
         return _autograd_of_patches(operator)
     if isinstance(operator, DeviceOperator):
         return _autograd_of_arrays(operator)
-    if not isinstance(operator, Operator):
-        raise TypeError(f"operator= is {type(operator).__name__}; expected an Operator, the operator of a Context, or Patches")
     A: Operator = operator
 
     class Projection(torch.autograd.Function):  # type: ignore[misc, unused-ignore]

@@ -36,6 +36,11 @@ class Patches:
         if boxes is not None:
             self.set_boxes(boxes)
 
+    @property
+    def is_resident(self) -> bool:
+        """True with like=: arrays are those of PyOpenCL."""
+        return self._resident is not None
+
     def set_boxes(self, boxes: Sequence[Grid]) -> None:
         """The boxes of the calls that follow."""
         boxes = [boxes] if isinstance(boxes, Grid) else list(boxes)

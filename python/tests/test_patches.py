@@ -57,6 +57,8 @@ def test_arrays_of_pyopencl_stay(geometry, placed, projections):
     patches = hc.Patches(geometry, placed, [placed[3]], like=given)
     found = patches.backproject(given)[0]
     assert np.array_equal(found.get(), hc.Patches(geometry, placed, [placed[3]]).backproject(projections)[0])
+    with pytest.raises(TypeError, match="Patches with like="):
+        hc.to_autograd(patches)
     twice = array.to_device(queue, found.get().ravel())
     patches.backproject(given, twice, add=True)
     assert np.allclose(twice.get().reshape(found.shape), 2 * found.get())
