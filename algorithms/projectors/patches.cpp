@@ -119,7 +119,7 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
                                           static_cast<std::size_t>(size[2])};
     if (each[0] * each[1] * each[2] > largest_) box = each, largest_ = each[0] * each[1] * each[2];
   }
-  // of boxes like the largest, one behind another
+  // The class of boxes like the largest, one behind another.
   device_.set_problem(problem_class({box[0], box[1], box[2] * shapes.size()}, projections_.size));
   group_ = group_shape(largest_ * shapes.size());
   device_.finish();  // calls before still use those that are replaced

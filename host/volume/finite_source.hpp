@@ -16,7 +16,7 @@ namespace halocline {
 /// Throws InputError with the name, the first index and how many, if a value is NaN or infinite.
 void require_finite(const VolumeSource& source, const std::string& name);
 
-/// What to do about NaN and infinite values: the default, and where there is no `allow_nonfinite`.
+/// Remedies for NaN and infinite values: with `allow_nonfinite`, and where there is none.
 constexpr const char* may_allow_nonfinite =
     "mend the file, or give `allow_nonfinite` to set them to 0, or of projections to take them for not measured";
 constexpr const char* mend_nonfinite = "mend them, as a filter spreads them over their rows";

@@ -1,5 +1,5 @@
 // labels: unit
-// What is read in a user's projector: definitions in lines that count, however conditions are nested, and their lines.
+// Reading of a user's projector: definitions in lines that count, however conditions are nested, and their lines.
 #include "algorithms/projectors/projector_text.hpp"
 
 #include <gtest/gtest.h>
