@@ -11,8 +11,11 @@ namespace {
 using Value = std::optional<long long>;
 
 bool may_be_defined_elsewhere(std::string_view name) {
-  constexpr std::array beginnings{"_", "cl_", "CL_", "CLK_", "FP_", "KERNELS_VERSION"};
-  constexpr std::array names{"ADJOINT", "ARC", "ENDS", "RAY_MODEL"};
+  constexpr std::array beginnings{"_",    "cl_",   "CL_",   "CLK_",   "FP_",    "KERNELS_VERSION", "FLT_",
+                                  "DBL_", "HALF_", "CHAR_", "SCHAR_", "UCHAR_", "SHRT_",           "USHRT_",
+                                  "INT_", "UINT_", "LONG_", "ULONG_", "M_"};
+  constexpr std::array names{"ADJOINT",   "ARC",      "ENDS", "RAY_MODEL", "HUGE_VAL",
+                             "HUGE_VALF", "INFINITY", "NAN",  "MAXFLOAT"};
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto each) { return name.starts_with(each); }) ||
          std::find(names.begin(), names.end(), name) != names.end();
 }

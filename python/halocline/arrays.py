@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -40,8 +40,10 @@ def norm(a: Any) -> Any:
 class DeviceOperator:
     """A projector over device arrays: A(x), A.T(y), A.views(some)(x)."""
 
-    def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None, view_count: int = 0) -> None:
+    def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None, view_count: int = 0,
+                 moves: Optional[List[int]] = None) -> None:
         self._core = core
+        self.moves = [0] if moves is None else moves  # how often move_to() was called, of A, A.T and A.views(some)
         self._transposed = transposed
         self._view_count = view_count
 
@@ -52,14 +54,15 @@ class DeviceOperator:
     def T(self) -> "DeviceOperator":
         """The exact adjoint; A.T.T is A."""
         if self._transposed is None:
-            self._transposed = DeviceOperator(self._core.adjoint(), self, self._view_count)
+            self._transposed = DeviceOperator(self._core.adjoint(), self, self._view_count, self.moves)
         return self._transposed
 
     def move_to(self, geometry: Geometry) -> None:
         """Replaces the geometry of a projector, of as many views and the same detector: for A(x), A.T(y) and replays of
-        prepared jobs from now on. Nothing is compiled or planned. Raises InputError for an operator that is no projector,
-        and for a geometry that needs other arrays."""
+        prepared jobs from now on. Nothing is compiled or planned, and the kind of projector remains. Raises InputError for an
+        operator that is no projector, and for a geometry that needs other arrays."""
         geometry = require_geometry(geometry)
+        self.moves[0] += 1
         self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
 
     def views(self, views: Any) -> "DeviceOperator":
@@ -72,7 +75,8 @@ class DeviceOperator:
         """
         if self._view_count == 0:
             raise InputError("views() takes the views of a projector, such as Context.operator; combine operators afterwards")
-        return DeviceOperator(self._core.views(_check.view_numbers(views, self._view_count, "views({})")))
+        return DeviceOperator(self._core.views(_check.view_numbers(views, self._view_count, "views({})")),
+                              moves=self.moves)
 
     @property
     def domain(self) -> Any:

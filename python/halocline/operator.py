@@ -91,8 +91,9 @@ def to_autograd(operator: Union[Operator, DeviceOperator, Patches]) -> Any:
     """A differentiable function of torch tensors: A(x) with the gradient A^T g. Needs PyTorch.
 
     An Operator plans each call. That of a Context keeps its plan and its arrays on the device, for layers that are called
-    again and again. Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the gradient by
-    project(). Tensors go through host memory.
+    again and again. Patches: of projections (view, row, column) to the voxels of the boxes, one box after another, with the
+    gradient by project(). Tensors go through host memory. backward() raises RuntimeError where move_to(), set_boxes(),
+    set_views() or replace_views() came after forward().
     """
     if isinstance(operator, Patches) and operator.is_resident:
         raise TypeError("operator= is Patches with like=, whose arrays are those of PyOpenCL; make them without, as tensors go "
@@ -132,10 +133,12 @@ def _autograd_of_arrays(A: DeviceOperator) -> Any:
     class ProjectionOnDevice(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
+            ctx.moves = A.moves[0]
             return applied(A, x)
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
+            _require_same(ctx.moves, A.moves[0], "operator was moved")
             return applied(A.T, gradient)
 
     return ProjectionOnDevice.apply
@@ -147,15 +150,23 @@ def _autograd_of_patches(patches: Patches) -> Any:
     class PatchesOfProjections(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def forward(ctx: Any, projections: Any) -> Any:
+            ctx.changes = patches.changes
             voxels = np.empty(patches.voxels, np.float32)
             patches.backproject(projections.detach(), out=voxels)
             return torch.from_numpy(voxels).to(projections.device)
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
+            _require_same(ctx.changes, patches.changes, "Patches got other boxes or views")
             return torch.from_numpy(patches.project(gradient)).to(gradient.device)
 
     return PatchesOfProjections.apply
+
+
+def _require_same(before: int, now: int, what: str) -> None:
+    if before != now:
+        raise RuntimeError(f"the {what} between forward() and backward(), whose gradient would be another function's; "
+                           "call backward() before, or forward() again")
 
 
 def adjoint_error(operator: Operator, seed: int = 1) -> float:

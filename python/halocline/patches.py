@@ -32,6 +32,7 @@ class Patches:
         self._core = _core.Patches(device if self._resident is None else self._resident.place, *scan)
         self.boxes: List[Grid] = []
         self.voxels = 0
+        self.changes = 0  # of boxes and views
         self._shapes: List[Tuple[int, Tuple[int, int, int]]] = []
         if boxes is not None:
             self.set_boxes(boxes)
@@ -48,6 +49,7 @@ class Patches:
             if not isinstance(each, Grid):
                 raise TypeError(f"boxes= has {each!r}; expected Grids, such as grid[3], a slice of a Grid")
         placed = [self.geometry.grid_of(each) for each in boxes]
+        self.changes += 1
         self._core.set_boxes([each.as_tuple() for each in placed])
         self.boxes, self._shapes, self.voxels = placed, [], 0
         for box in placed:
@@ -56,6 +58,7 @@ class Patches:
 
     def set_views(self, views: Optional[Sequence[int]] = None) -> None:
         """The views that the calls that follow use, by number; None: all. Projections have all of them all the same."""
+        self.changes += 1
         if views is None:
             self._core.set_views([])
             return
@@ -76,6 +79,7 @@ class Patches:
             raise ValueError("geometry= has another detector; views are replaced by those of the same one")
         if isinstance(first, bool) or not isinstance(first, (int, np.integer)) or first < 0:
             raise ValueError(f"first= is {first!r}; expected the number of a view, from 0 on")
+        self.changes += 1
         self._core.replace_views(int(first), geometry.core)
 
     def backproject(self, projections: Any, out: Any = None, *, add: bool = False) -> Sequence[Any]:

@@ -91,6 +91,11 @@ def test_autograd(geometry, grid, volume, projections):
     layer = hc.to_autograd(hc.Context(geometry, grid).operator)
     (((layer(by_context) - torch.from_numpy(projections * 0.5)) ** 2).sum() / 2).backward()
     assert torch.equal(by_context.grad, x.grad)
+    on = hc.Context(geometry, grid)
+    moved = hc.to_autograd(on.operator)(by_context)
+    on.operator.T.move_to(geometry[::-1])
+    with pytest.raises(RuntimeError, match="between forward"):
+        moved.sum().backward()
     with pytest.raises(ValueError, match="the tensor is"):
         layer(x[1:])
     with pytest.raises(TypeError, match="operator="):

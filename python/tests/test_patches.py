@@ -47,6 +47,10 @@ def test_they_are_a_layer_of_a_network(geometry, placed, projections):
     assert np.array_equal(voxels.detach().numpy(), np.concatenate([each.ravel() for each in patches.backproject(projections)]))
     (voxels ** 2).sum().backward()
     assert np.allclose(y.grad.numpy(), patches.project(2 * voxels.detach()), rtol=1e-5)
+    voxels = hc.to_autograd(patches)(y)
+    patches.set_views([0])
+    with pytest.raises(RuntimeError, match="between forward"):
+        voxels.sum().backward()
 
 
 def test_arrays_of_pyopencl_stay(geometry, placed, projections):

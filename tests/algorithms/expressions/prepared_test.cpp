@@ -298,6 +298,7 @@ Geometry moved(const Geometry& of, double by) {
   Geometry result = of;
   for (View& view : result.views) {
     view.projection_offset_x += by;
+    if (!view.parallel()) view.projection_offset_y += 0.75 * by;  // parallel rays remain within their slices
     view.gantry_angle += 0.01 * by;
   }
   return result;

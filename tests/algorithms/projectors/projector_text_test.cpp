@@ -18,8 +18,8 @@ TEST(Condition, IsDecidedAsInC) {
     EXPECT_NE(value(text).value_or(0), 0) << text;
   for (const char* text : {"0", "NONE", "!ONE", "defined(NONE)", "0 && cl_khr_fp64", "1 > 1", "1 == 2"})
     EXPECT_EQ(value(text), 0) << text;
-  for (const char* text : {"__OPENCL_VERSION__ >= 120", "defined(cl_khr_fp64)", "defined ENDS", "TWO", "EMPTY", "LOOP",
-                           "1 +", "f(2)", "(1", "1.0", "ONE ? 1 : 0", ""})
+  for (const char* text : {"__OPENCL_VERSION__ >= 120", "M_PI_F > 3", "defined FLT_MAX", "defined(cl_khr_fp64)",
+                           "defined ENDS", "TWO", "EMPTY", "LOOP", "1 +", "f(2)", "(1", "1.0", "ONE ? 1 : 0", ""})
     EXPECT_EQ(value(text), std::nullopt) << text;
   for (const char sign : {'(', '!'}) EXPECT_EQ(value((std::string(1000000, sign) + "1").c_str()), std::nullopt) << sign;
 }
