@@ -247,8 +247,8 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.cl
     return slab.launch(kernel_, {parts_of(nx, 16), parts_of(ny, 8), parts_of(count, 8)}, {1, 1, 1}, arguments);
   const std::size_t standard = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
-  const auto unroll =
-      static_cast<std::size_t>(slab.tuned(kernel_.kernel + " " + slices_tunable, static_cast<int>(standard)));
+  const std::string key = kernel_.kernel + " " + slices_tunable;
+  const auto unroll = static_cast<std::size_t>(candidate_or(static_cast<int>(standard), key, slab.tuned(key)));
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts_of(count, unroll)}, arguments);

@@ -73,8 +73,7 @@ Patches::GroupShape Patches::group_shape(std::size_t voxels) const {
                                                                   : GroupShape{128, 4, 64};
   const auto tuned = [&](const char* name, std::size_t& value) {
     const std::string key = std::string("patches_backproject ") + name;
-    if (const int number = tuned_number(device_, key, 0); is_candidate(key, number))
-      value = static_cast<std::size_t>(number);
+    value = static_cast<std::size_t>(candidate_or(static_cast<int>(value), key, tuned_number(device_, key)));
   };
   tuned("FOLD", shape.fold);
   tuned("UNROLL", shape.unroll);

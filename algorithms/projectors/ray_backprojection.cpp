@@ -106,7 +106,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const 
         arguments);
   }
   const std::string plain = ray_kernel(projector_, "backproject", "").kernel;
-  const int together = stacks_ ? slices_per_item_ : slab.tuned(plain + " " + slices_tunable, slices_per_item_);
+  const std::string key = plain + " " + slices_tunable;
+  const int together = stacks_ ? slices_per_item_ : candidate_or(slices_per_item_, key, slab.tuned(key));
   const std::array<std::size_t, 3> global{
       volume_.size[0], volume_.size[1],
       parts_of(static_cast<std::size_t>(slices.count()), static_cast<std::size_t>(together))};

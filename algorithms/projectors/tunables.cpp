@@ -20,11 +20,12 @@ std::span<const Tunable> tunables() {
   return table;
 }
 
-bool is_candidate(const std::string& key, int number) {
-  return std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
+int candidate_or(int standard, const std::string& key, int found) {
+  const bool known = std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
     const auto& candidates = tunable.candidates;
-    return tunable.key() == key && std::find(candidates.begin(), candidates.end(), number) != candidates.end();
+    return tunable.key() == key && std::find(candidates.begin(), candidates.end(), found) != candidates.end();
   });
+  return known ? found : standard;
 }
 
 int tuned_on_all(std::span<const DeviceModel> devices, const std::string& key) {
@@ -34,7 +35,8 @@ int tuned_on_all(std::span<const DeviceModel> devices, const std::string& key) {
     int value = 0;
     if (found != device.choices.end())
       std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-    if (value <= 0) return 0;
+    value = candidate_or(0, key, value);
+    if (value == 0) return 0;
     least = least == 0 ? value : std::min(least, value);
   }
   return least;

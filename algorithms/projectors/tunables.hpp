@@ -25,8 +25,9 @@ inline constexpr const char* slices_tunable = "K_UNROLL";
 
 /// All of them, in the order in which tuning tries them.
 std::span<const Tunable> tunables();
-/// True if the number is one of the candidates of the tunable with that key.
-bool is_candidate(const std::string& key, int number);
+/// The number that tuning found, if it is one of the candidates of the tunable with that key; else `standard`. What is
+/// stored may be damaged.
+int candidate_or(int standard, const std::string& key, int found);
 
 /// The number that tuning found for the tunable of a kernel on all of the devices, the least where they differ;
 /// 0: one of them has none.

@@ -69,12 +69,12 @@ void use_tuning(const Device& device, Tuning tuning) {
   device.state()->tuning = std::move(tuning);
 }
 
-int tuned_number(const Device& device, const std::string& name, int standard) {
+int tuned_number(const Device& device, const std::string& name) {
   const std::lock_guard lock(device.state()->launch_mutex);
   const std::string* choice = device.state()->tuning.choice(name, device.problem());
   int value = 0;
   if (choice != nullptr) std::from_chars(choice->data(), choice->data() + choice->size(), value);
-  return value > 0 ? value : standard;
+  return std::max(value, 0);
 }
 
 const std::set<std::string>& shaped_kernels(const Device& device) {

@@ -18,8 +18,8 @@ Tuning tuning_of(const Device& device);
 void use_tuning(const Device& device, Tuning tuning);
 
 /// The number that was found by that name for the problems that are launched through this handle
-/// (Device::set_problem()); `standard` where there is none.
-int tuned_number(const Device& device, const std::string& name, int standard);
+/// (Device::set_problem()); 0 where there is none.
+int tuned_number(const Device& device, const std::string& name);
 
 /// Reads and writes stored tuning. Nothing if it was never stored, is damaged or of another layout; store_tuning() does
 /// nothing where no cache folder can be written.

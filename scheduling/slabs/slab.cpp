@@ -54,8 +54,8 @@ void Slab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
   arrays_.emplace(need.name, std::move(array));
 }
 
-int Slab::tuned(const std::string& name, int standard) const {
-  return tuned_number(device_, name, standard);
+int Slab::tuned(const std::string& name) const {
+  return tuned_number(device_, name);
 }
 
 Slab::Names::Names(Slab& slab, const std::map<std::string, std::string>& names)

@@ -50,8 +50,8 @@ class Slab {
   /// Extent of the volume and these of its slices, for kernels (cl/extent.clh).
   StructArgument extent(Range slices) const;
   const DeviceInfo& device() const { return device_.info(); }
-  /// The number that tuning found for this name, device and class of problem; `standard` where it found none.
-  int tuned(const std::string& name, int standard) const;
+  /// The number that tuning found for this name, device and class of problem; 0 where it found none.
+  int tuned(const std::string& name) const;
 
   /// The arguments that a kernel takes (host/opencl/kernel_arguments.hpp).
   DeclaredArguments declared_arguments(const KernelSpec& spec);

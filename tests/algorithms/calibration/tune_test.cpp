@@ -278,6 +278,17 @@ TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
   }
 }
 
+TEST(Tunables, TakeTheirCandidatesAlone) {
+  const std::string key = "siddon_backproject K_UNROLL";
+  EXPECT_EQ(candidate_or(4, key, 8), 8);
+  for (const int damaged : {0, -2, 3, 1 << 30}) EXPECT_EQ(candidate_or(4, key, damaged), 4);
+  EXPECT_EQ(candidate_or(4, "siddon_backproject", 8), 4);
+  DeviceModel eight, sixteen, damaged;
+  eight.choices[key] = "8", sixteen.choices[key] = "16", damaged.choices[key] = "1000000";
+  EXPECT_EQ(tuned_on_all(std::vector{sixteen, eight}, key), 8);
+  EXPECT_EQ(tuned_on_all(std::vector{eight, damaged}, key), 0);
+}
+
 TEST_F(Tune, TheFormFoundForAllDevicesIsTheOneThatDenoisingTakes) {
   const Device device = open();
   const std::vector<Device> devices{device};
