@@ -62,8 +62,8 @@ class DeviceOperator:
         prepared jobs from now on. Nothing is compiled or planned, and the kind of projector remains. Raises InputError for an
         operator that is no projector, and for a geometry that needs other arrays."""
         geometry = require_geometry(geometry)
-        self.moves[0] += 1
         self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
+        self.moves[0] += 1
 
     def views(self, views: Any) -> "DeviceOperator":
         """The projector on some of its views, such as random ones at each step of a stochastic method: y = A.views(some)(x)

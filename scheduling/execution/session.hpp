@@ -33,8 +33,8 @@ class Session {
   void extend(const Program& program);
   /// The same at once. Throws PlanError, and adds nothing, where it does not fit.
   void extend_now(const Program& program);
-  /// Fills the fixed arrays of a program that extend() added again, after all steps from before: their contents, and the
-  /// kernels of its steps, have changed.
+  /// Fills the fixed arrays of a program that extend() added again, after all steps from before: their contents, and
+  /// the kernels of its steps, have changed.
   void refill(const Program& program);
   /// Adds the halo that steps over slices read.
   void extend_halo(int low, int high);
