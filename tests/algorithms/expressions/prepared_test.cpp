@@ -47,15 +47,23 @@ Array gradient_of(const LinearOperator& A, const Array& x, const Array& b, const
   return back + 0.1 * adjoint_gradient(smooth, 2);
 }
 
+// The gradient as a job.
+struct GradientJob {
+  GradientJob(const reference::Scene& of, Projector named)
+      : A(projector_on(on, of, named)), job(on.record([&] { result = gradient_of(A, x, b, w); })) {}
+
+  Context on{device()};
+  LinearOperator A;
+  Array x = uniform(A.domain(), 1), b = uniform(A.range(), 2), w = uniform(A.range(), 3), result;
+  Prepared job;
+};
+
 TEST(Prepared, ReplaysTheBitsOfStatements) {
   for (const auto& each : reference::scenes())
     for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
       SCOPED_TRACE(each.name + ", " + projector_name(named));
-      const Context on(device());
-      const LinearOperator A = projector_on(on, each, named);
-      const Array x = uniform(A.domain(), 1), b = uniform(A.range(), 2), w = uniform(A.range(), 3);
-      Array result;
-      const Prepared job = on.record([&] { result = gradient_of(A, x, b, w); });
+      const GradientJob own(each, named);
+      const auto& [on, A, x, b, w, result, job] = own;
       EXPECT_GT(job.commands(), 4u);
       for (unsigned seed = 4; seed < 7; ++seed) {
         const Volume new_x = reference::random_volume(each.grid, seed),
@@ -308,11 +316,8 @@ TEST(Prepared, FollowsItsGeometry) {
   for (const auto& each : reference::scenes())
     for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
       SCOPED_TRACE(each.name + ", " + projector_name(named));
-      const Context on(device());
-      const LinearOperator A = projector_on(on, each, named);
-      const Array x = uniform(A.domain(), 1), b = uniform(A.range(), 2), w = uniform(A.range(), 3);
-      Array result;
-      const Prepared job = on.record([&] { result = gradient_of(A, x, b, w); });
+      const GradientJob own(each, named);
+      const auto& [on, A, x, b, w, result, job] = own;
       const Volume first = read(result);
       for (const double by : {2.5, -1.25, 0.0}) {
         const Array before = A * x;
