@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "algorithms/projectors/tunables.hpp"
@@ -16,7 +17,10 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t sums_of_voxel = 64, adjoint_parts = 16;  // PARTS and ADJOINT_PARTS of patches.cl
-constexpr std::size_t most_voxels = std::size_t{1} << 30, most_row_checks = 1000000;
+constexpr std::size_t most_voxels = std::size_t{1} << 30, most_checks = 1000000;
+// Voxels that a column of the detector serves, from where on pairs of pixels are worth the time to make them: measured
+// on an H100 (benchmarks/results/nvidia-h200-patches.md).
+constexpr std::size_t voxels_of_pairs = 96;
 
 // The place of a box in voxels from the volume's middle: centre and steps along its axes, four numbers each.
 std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
@@ -39,8 +43,13 @@ std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
   return place;
 }
 
-// True where a view sees all points of a box within its only row, by a margin for float32.
-bool in_row(const Matrix34& matrix, const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size) {
+struct Extremes {
+  double nearest, steepest;  // smallest w, largest |v|
+};
+
+Extremes extremes_of(const Matrix34& matrix, const std::array<float, 16>& place,
+                     const std::array<std::int32_t, 4>& size) {
+  Extremes result{std::numeric_limits<double>::infinity(), 0};
   for (int corner = 0; corner < 8; ++corner) {
     std::array<double, 3> point{place[0], place[1], place[2]};
     for (int axis = 0; axis < 3; ++axis) {
@@ -50,9 +59,16 @@ bool in_row(const Matrix34& matrix, const std::array<float, 16>& place, const st
     const auto row = [&](int n) {
       return matrix[4 * n] * point[0] + matrix[4 * n + 1] * point[1] + matrix[4 * n + 2] * point[2] + matrix[4 * n + 3];
     };
-    if (!(row(2) > 0.01) || std::abs(row(1) / row(2)) > 0.499) return false;
+    result.nearest = std::min(result.nearest, row(2));
+    result.steepest = std::max(result.steepest, std::abs(row(1) / row(2)));
   }
-  return true;
+  return result;
+}
+
+// True where the points of a box have exactly z = 0.
+bool is_in_plane(const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size) {
+  const auto flat = [&](int axis) { return size[axis] == 1 || place[4 + 4 * axis + 2] == 0; };
+  return place[2] == 0 && flat(0) && flat(1) && flat(2);
 }
 
 std::vector<int> all_views(std::size_t count) {
@@ -64,12 +80,13 @@ std::vector<int> all_views(std::size_t count) {
 }  // namespace
 
 // Few voxels get all parts at once, to hide latencies; many share what they read of a view, and need fewer work-items a
-// voxel. As measured on an H200 (benchmarks/results/nvidia-h200.md), or as tuned.
+// voxel; detectors with rows mostly have few views, of which parts get one or two. As measured on an H100
+// (benchmarks/results/nvidia-h200-patches.md), or as tuned.
 Patches::GroupShape Patches::group_shape(std::size_t voxels) const {
   const std::size_t most = device_.info().max_work_group;
-  GroupShape shape = voxels <= 20000 && most >= 8 * sums_of_voxel ? GroupShape{8, 1, 1}
-                     : voxels <= 150000                           ? GroupShape{32, 4, 4}
-                     : voxels <= 2000000                          ? GroupShape{64, 4, 16}
+  GroupShape shape = voxels <= 30000 && most >= 8 * sums_of_voxel ? GroupShape{8, 2, 1}
+                     : projections_.size[1] == 1                  ? GroupShape{32, 4, 4}
+                     : voxels <= 2000000                          ? GroupShape{32, 4, 16}
                                                                   : GroupShape{128, 4, 64};
   const auto tuned = [&](const char* name, std::size_t& value) {
     const std::string key = std::string("patches_backproject ") + name;
@@ -126,18 +143,32 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
   shapes_ = filled("shapes", sizes.data(), sizes.size() * sizeof sizes[0]);
   strides_ = filled("strides", strides.data(), strides.size() * sizeof strides[0]);
   count_ = places.size();
-  in_row_ = projections_.size[1] == 1 && places.size() * geometry_.views.size() <= most_row_checks &&
-            std::all_of(geometry_.views.begin(), geometry_.views.end(), [&](const View& view) {
-              const Matrix34 matrix = index_to_detector(view, volume_, projections_);
-              for (std::size_t n = 0; n < places.size(); ++n)
-                if (!in_row(matrix, places[n], sizes[n])) return false;
-              return true;
-            });
+  box_places_ = places, box_sizes_ = sizes;
+  in_plane_ = true;
+  for (std::size_t n = 0; n < places.size(); ++n) in_plane_ = in_plane_ && is_in_plane(places[n], sizes[n]);
+  sight_ = sight_of(geometry_.views);
+  voxels_a_column_ = largest_ * count_ / projections_.size[0];
   set_view_options();
 }
 
+Patches::Sight Patches::sight_of(std::span<const View> views) const {
+  Sight sight{projections_.size[1] == 1, true};
+  if (box_places_.size() * views.size() > most_checks) return {false, false};
+  for (const View& view : views) {
+    const Matrix34 matrix = index_to_detector(view, volume_, projections_);
+    for (std::size_t n = 0; n < box_places_.size() && sight.in_front; ++n) {
+      const Extremes seen = extremes_of(matrix, box_places_[n], box_sizes_[n]);
+      sight.in_front = seen.nearest > 0.01;  // margins for float32
+      sight.in_row = sight.in_row && sight.in_front && seen.steepest < 0.499;
+    }
+  }
+  return sight;
+}
+
 void Patches::set_view_options() {
-  view_options_ = std::string(all_views_ ? " -D ALL_VIEWS" : "") + (in_row_ ? " -D IN_ROW" : "");
+  paired_ = sight_.in_row && sight_.in_front && voxels_a_column_ >= voxels_of_pairs;
+  view_options_ = fmt::format("{}{}{}{}", all_views_ ? " -D ALL_VIEWS" : "", sight_.in_row ? " -D IN_ROW" : "",
+                              sight_.in_front ? " -D IN_FRONT" : "", in_plane_ ? " -D IN_PLANE" : "");
 }
 
 void Patches::set_boxes(std::span<const Grid> boxes) {
@@ -229,17 +260,31 @@ void Patches::replace_views(std::size_t first, const Geometry& geometry) {
     for (const double value : index_to_detector(view, volume_, projections_))
       matrices.push_back(static_cast<float>(value));
   std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
-  in_row_ = false;
-  set_view_options();
   const std::lock_guard lock(mutex_);
+  const Sight sight = sight_of(views);
+  sight_ = {sight_.in_row && sight.in_row, sight_.in_front && sight.in_front};
+  set_view_options();
   device_.finish();
   device_.write(matrices_, 12 * first * sizeof(float), matrices.data(), matrices.size() * sizeof(float)).wait();
+}
+
+const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& waits) {
+  if (!paired_) return projections;
+  const std::size_t width = projections_.size[0] + 2;
+  if (pairs_.bytes() == 0) pairs_ = device_.buffer("patches: pairs", 8 * width * geometry_.views.size());
+  const std::array<KernelArgument, 5> arguments{&projections, &views_, &pairs_, number(views_used_),
+                                                number(projections_.size[0])};
+  waits = {device_.launch({"patches.cl", "patches_pairs", options_ + view_options_}, {width, views_used_, 1}, arguments,
+                          waits)};
+  return pairs_;
 }
 
 Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool add, std::span<const Event> waits) {
   const std::lock_guard lock(mutex_);
   if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
-  const std::array<KernelArgument, 10> arguments{&projections,
+  std::vector<Event> ready(waits.begin(), waits.end());
+  const Buffer& sampled = samples(projections, ready);
+  const std::array<KernelArgument, 10> arguments{&sampled,
                                                  &matrices_,
                                                  &views_,
                                                  &places_,
@@ -250,11 +295,12 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
                                                  number(projections_.size[0]),
                                                  number(projections_.size[1])};
   const std::size_t rows = sums_of_voxel / group_.fold;
-  const std::string options = fmt::format("{}{}{} -D GROUP={} -D UNROLL={} -D FOLD={}", options_, view_options_,
-                                          add ? " -D ADD" : "", group_.group, group_.unroll, group_.fold);
+  const std::string options =
+      fmt::format("{}{}{}{} -D GROUP={} -D UNROLL={} -D FOLD={}", options_, view_options_, paired_ ? " -D PAIRS" : "",
+                  add ? " -D ADD" : "", group_.group, group_.unroll, group_.fold);
   return device_.launch({"patches.cl", "patches_backproject", options},
                         {parts_of(largest_, group_.group * group_.unroll) * group_.group, rows, count_}, arguments,
-                        waits, std::array<std::size_t, 3>{group_.group, rows, 1});
+                        ready, std::array<std::size_t, 3>{group_.group, rows, 1});
 }
 
 Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {

@@ -69,6 +69,14 @@ class Patches {
   GroupShape group_shape(std::size_t voxels) const;
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
   void set_view_options();
+  // What of these views' places on the detector is simpler than in general, for all boxes.
+  struct Sight {
+    bool in_row, in_front;
+  };
+  Sight sight_of(std::span<const View> views) const;
+  // Pairs of neighbouring pixels in place of `projections`, if they are worth it: behind `waits`, which becomes their
+  // end.
+  const Buffer& samples(const Buffer& projections, std::vector<Event>& waits);
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 
   std::mutex mutex_;  // of calls, whose commands and arrays must not mix
@@ -77,10 +85,13 @@ class Patches {
   Grid volume_, projections_;
   std::vector<Grid> boxes_;
   std::string options_, view_options_;  // of the kernels; the latter for the views and the boxes
-  bool all_views_ = true, in_row_ = false;
-  std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0;
+  bool all_views_ = true, in_plane_ = false, paired_ = false;
+  Sight sight_{false, false};
+  std::vector<std::array<float, 16>> box_places_;
+  std::vector<std::array<std::int32_t, 4>> box_sizes_;
+  std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0, voxels_a_column_ = 0;
   GroupShape group_;  // for these boxes
-  Buffer matrices_, views_, places_, shapes_, strides_, fixed_, partial_;
+  Buffer matrices_, views_, places_, shapes_, strides_, fixed_, partial_, pairs_;
 };
 
 }  // namespace halocline

@@ -131,6 +131,49 @@ TEST_P(PatchScenes, TakeTheViewsThatAreAskedFor) {
   for (std::size_t n = 0; n < moved.size(); ++n) ASSERT_NEAR(moved[n], wanted.voxels[n], 1e-5);
 }
 
+// Boxes of a fan beam for which pairs of pixels are made, that are all in front of the sources and in the plane, and
+// boxes of which one of them is not.
+TEST(Patches, SimplerFormsHaveTheBitsOfTheGeneralOne) {
+  const Geometry geometry =
+      circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141, 203, 300}, .projection_offset_x = 1.7});
+  const Grid grid = default_grid({41, 37, 1}, {0.7, 0.9, 1}), detector = reference::detector(13, 1, 7, 4, 1.2);
+  const Volume stack = reference::random_volume(detector, 4);
+  Grid behind = part_of(grid, {0, 0, 0}, {1, 1, 1}), above = behind, outside = behind;
+  behind.origin = {150, 150, 0}, above.origin[2] = 0.01, outside.origin[2] = 30;
+  const auto of = [&](const std::vector<Grid>& boxes) {
+    Patches patches(device().front(), geometry, grid, detector);
+    patches.set_boxes(boxes);
+    std::vector<float> all = patches.backproject(stack.voxels);
+    patches.set_views(std::vector{6, 2, 3});
+    const std::vector<float> some = patches.backproject(stack.voxels);
+    all.resize(grid.count());
+    all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(grid.count()));
+    return all;
+  };
+  const std::vector<float> expected = of({grid, behind, outside});
+  EXPECT_GT(*std::max_element(expected.begin(), expected.end()), 0);
+  EXPECT_EQ(of({grid}), expected) << "pairs, in the plane";
+  EXPECT_EQ(of({grid, above}), expected) << "pairs, not in the plane";
+  EXPECT_EQ(of({grid, outside}), expected) << "in front";
+  std::vector<Grid> rows;
+  for (std::size_t j = 0; j < grid.size[1]; ++j) rows.push_back(part_of(grid, {0, j, 0}, {grid.size[0], 1, 1}));
+  EXPECT_EQ(of(rows), expected);
+}
+
+TEST(Patches, ViewsThatReplaceOthersMayBeAnywhere) {
+  const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45}}),
+                 near = circular_geometry({.sid = 9, .sdd = 90, .angles = {31}});
+  const Grid grid = default_grid({40, 40, 1}, {0.7, 0.7, 1}), detector = reference::detector(13, 1, 3, 4, 1.2);
+  const Volume stack = reference::random_volume(detector, 4);
+  Geometry mixed = geometry;
+  mixed.views[1] = near.views[0];
+  Patches replaced(device().front(), geometry, grid, detector), made(device().front(), mixed, grid, detector);
+  replaced.set_boxes(std::vector{grid});
+  replaced.replace_views(1, near);
+  made.set_boxes(std::vector{grid});
+  EXPECT_EQ(replaced.backproject(stack.voxels), made.backproject(stack.voxels));
+}
+
 TEST_P(PatchScenes, OneLaunchHasTheBitsOfMany) {
   const auto [nx, ny, nz] = scene.grid.size;
   const std::vector<Grid> boxes{part_of(scene.grid, {0, 0, 0}, {nx, ny, 1}),
