@@ -203,25 +203,30 @@ class Tuner {
     for (const Tunable& tunable : tunables()) values_of(standard).choices.erase(tunable.key());
     const auto first = measure(work, standard, 1);  // compiles
     const double taken = seconds() - begin;
-    std::set<std::string> kernels;
-    for (const auto& [kernel, times] : first)
-      if (is_shaped(kernel) || has_tunable(kernel)) kernels.insert(kernel);
-    if (kernels.empty()) {
+    if (kernels_of(first).empty()) {
       if (!problem_) result_.tuning.classes.insert(name);
       return;
     }
     if (out_of_time()) throw OutOfTime{};
     measuring_ = true;
     time_.must_take(taken);
-    search(name, work, standard, kernels);
+    search(name, work, standard);
     if (!problem_) result_.tuning.classes.insert(name);
     measured_ = true;
   }
 
-  // Tries every value of every kernel, and keeps those that win once more, in turns with the standard.
-  void search(const std::string& name, const Workload& work, const Tuning& standard,
-              const std::set<std::string>& kernels) {
+  std::set<std::string> kernels_of(const KernelTimes& times) const {
+    std::set<std::string> kernels;
+    for (const auto& [kernel, seconds] : times)
+      if (is_shaped(kernel) || has_tunable(kernel)) kernels.insert(kernel);
+    return kernels;
+  }
+
+  // Tries every value of every kernel, and keeps those that win once more, in turns with the standard. Kernels are
+  // those of a second run: the first also checks variants, whose references may run kernels that the workload does not.
+  void search(const std::string& name, const Workload& work, const Tuning& standard) {
     KernelTimes old = measure(work, standard, repeats);
+    const std::set<std::string> kernels = kernels_of(old);
     const double once = run_seconds_;
     std::map<std::string, TunedItem> items;
     for (const auto& kernel : kernels) {
@@ -293,7 +298,7 @@ class Tuner {
       try {
         const auto now = measure(work, tuning, times);
         for (const auto& [kernel, values] : round) {
-          if (n >= values.size()) continue;
+          if (n >= values.size() || !now.contains(kernel)) continue;
           const RunTimes measured(now.at(kernel));
           items[kernel].trials.push_back({values[n].tunable, values[n].text, measured});
           tried[kernel].emplace_back(measured.least, values[n]);
@@ -326,8 +331,13 @@ class Tuner {
       item.after = item.before;
       const auto won = winners.find(kernel);
       if (won == winners.end()) continue;
+      if (!old.contains(kernel) || !now.contains(kernel)) {  // a value decides which kernels run
+        winners.erase(won);
+        continue;
+      }
       std::vector<double> gains;
-      for (std::size_t n = 0; n < now.at(kernel).size(); ++n) gains.push_back(old.at(kernel)[n] / now.at(kernel)[n]);
+      for (std::size_t n = 0; n < std::min(old.at(kernel).size(), now.at(kernel).size()); ++n)
+        gains.push_back(old.at(kernel)[n] / now.at(kernel)[n]);
       std::sort(gains.begin(), gains.end());
       const double again[] = {least_of(now, kernel)};
       if (!clearly_fastest(again, least_of(old, kernel)) || gains[gains.size() / 2] * clear_gain < 1) {

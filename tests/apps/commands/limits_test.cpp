@@ -51,10 +51,13 @@ class Limits : public testing::Test {
   // Runs on a GPU that has these limits.
   Ran limited(const std::string& limits, std::vector<std::string> words) {
     words.emplace_back("--no-tune");
+    return limited(limits, words, std::string(std::getenv("HALOCLINE_CACHE_DIR")) + "-limits");
+  }
+  Ran limited(const std::string& limits, const std::vector<std::string>& words, const std::string& cache) {
     return run_child(words, f_, [&] {
       ::setenv("OPENCL_LAYERS", HALOCLINE_LIMITS_LAYER, 1);
       ::setenv("HALOCLINE_LIMITS", ("gpu=1," + limits).c_str(), 1);
-      ::setenv("HALOCLINE_CACHE_DIR", (std::string(std::getenv("HALOCLINE_CACHE_DIR")) + "-limits").c_str(), 1);
+      ::setenv("HALOCLINE_CACHE_DIR", cache.c_str(), 1);
       return true;
     });
   }
@@ -158,6 +161,19 @@ TEST_F(Limits, TheSelfCheckFindsNothingWrong) {
   EXPECT_THAT(ran.out, testing::ContainsRegex("projection from a turned volume +right"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("through local memory, [^\n]+ +not for this device"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("Siddon's projection from images +not for this device"));
+}
+
+// With an empty cache the first run checks variants, whose references take kernels that the scan does not.
+TEST_F(Limits, VolumesOfOneSliceAreTuned) {
+  for (const std::string tuned : {"fdk", "project", "patches"})
+    for (const std::string pixels : {"50,50", "50,1"}) {
+      const Ran ran = limited("",
+                              {"tune", "--class", tuned, "--volume", "50,50,1", "--detector", pixels, "--views", "16",
+                               "--seconds", "0.5", "--table", "--quiet", "--device", "0"},
+                              f_ / (tuned + pixels));
+      EXPECT_EQ(ran.code, 0) << tuned << " " << pixels << ": " << ran.out;
+      EXPECT_THAT(ran.out, HasSubstr("before")) << tuned << " " << pixels;
+    }
 }
 
 TEST_F(Limits, AFormWhoseKernelsAreTooLargeIsRefusedByName) {
