@@ -68,9 +68,10 @@ std::string text_of(const Shape& shape) {
 // Values by kernel, of one tunable.
 using Round = std::map<std::string, std::vector<Value>>;
 
-// The values of all kernels that are tried one after the other, tunable by tunable; the shapes of groups last.
+// The values of all kernels that are tried one after the other, tunable by tunable; the shapes of groups last. slices:
+// those of the volume.
 std::vector<Round> rounds_of(const std::set<std::string>& kernels, const std::set<std::string>& shaped,
-                             const DeviceInfo& device) {
+                             std::size_t slices, const DeviceInfo& device) {
   std::vector<std::string> names;
   for (const Tunable& tunable : tunables())
     if (std::find(names.begin(), names.end(), tunable.name) == names.end()) names.push_back(tunable.name);
@@ -80,7 +81,8 @@ std::vector<Round> rounds_of(const std::set<std::string>& kernels, const std::se
     for (const Tunable& tunable : tunables())
       if (tunable.name == name && kernels.contains(tunable.kernel))
         for (const int candidate : tunable.candidates)
-          round[tunable.kernel].push_back({name, std::to_string(candidate)});
+          if (name != slices_tunable || candidate == filled_slices(candidate, slices))
+            round[tunable.kernel].push_back({name, std::to_string(candidate)});
   }
   auto& groups = rounds.emplace_back();
   for (const auto& kernel : shaped)
@@ -243,7 +245,7 @@ class Tuner {
     std::set<std::string> shaped;
     std::copy_if(kernels.begin(), kernels.end(), std::inserter(shaped, shaped.end()),
                  [&](const auto& kernel) { return is_shaped(kernel); });
-    for (const auto& round : rounds_of(kernels, shaped, device_.info()))
+    for (const auto& round : rounds_of(kernels, shaped, scan_.volume.size[2], device_.info()))
       try_values(round, work, once, for_turns, found, items, winners);
     measure_in_turns(work, standard, found, once, items, winners);
     TunedValues& values = values_of(result_.tuning);

@@ -108,6 +108,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   } else if (options.tile && !options.cpu && !single_row && k_invariant) {
     layout_ = Layout::columns;
     tile_ = options.tile;
+    tile_->slices = filled_slices(tile_->slices, grid.size[2]);
     kernel_ = {"backproject_tile.cl", "backproject_tile", ""};
     layout_options_ = "-D LAYOUT_COLUMNS";
   } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
@@ -218,7 +219,7 @@ float centre(const Grid& grid, int axis) {
 
 // Slices a work-item of textures, by what was fastest on an H200. On CPUs image reads are long functions, and nothing
 // is gained by writing them out several times.
-std::size_t unroll_of_textures(const DeviceInfo& device, int pack) {
+int unroll_of_textures(const DeviceInfo& device, int pack) {
   return pack > 1 ? 4 : device.cpu() ? 1 : 8;
 }
 
@@ -246,9 +247,9 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
         {1, 1, 1}, arguments);
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.cl
     return slab.launch(kernel_, {parts_of(nx, 16), parts_of(ny, 8), parts_of(count, 8)}, {1, 1, 1}, arguments);
-  const std::size_t standard = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
+  const int standard = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
   const std::string key = kernel_.kernel + " " + slices_tunable;
-  const auto unroll = static_cast<std::size_t>(candidate_or(static_cast<int>(standard), key, slab.tuned(key)));
+  const auto unroll = static_cast<std::size_t>(filled_slices(candidate_or(standard, key, slab.tuned(key)), nz));
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts_of(count, unroll)}, arguments);

@@ -107,7 +107,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const 
   }
   const std::string plain = ray_kernel(projector_, "backproject", "").kernel;
   const std::string key = plain + " " + slices_tunable;
-  const int together = stacks_ ? slices_per_item_ : candidate_or(slices_per_item_, key, slab.tuned(key));
+  const int together =
+      filled_slices(stacks_ ? slices_per_item_ : candidate_or(slices_per_item_, key, slab.tuned(key)), volume_.size[2]);
   const std::array<std::size_t, 3> global{
       volume_.size[0], volume_.size[1],
       parts_of(static_cast<std::size_t>(slices.count()), static_cast<std::size_t>(together))};

@@ -20,6 +20,11 @@ std::span<const Tunable> tunables() {
   return table;
 }
 
+int filled_slices(int together, std::size_t slices) {
+  while (together > 1 && static_cast<std::size_t>(together) / 2 >= slices) together /= 2;
+  return together;
+}
+
 int candidate_or(int standard, const std::string& key, int found) {
   const bool known = std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
     const auto& candidates = tunable.candidates;

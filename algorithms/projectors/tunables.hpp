@@ -2,6 +2,7 @@
 // the shapes of work-groups.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct Tunable {
 inline constexpr const char* batch_tunable = "views";
 /// Slices of a work-item.
 inline constexpr const char* slices_tunable = "K_UNROLL";
+
+/// Slices of a work-item, `together` or half of it and so on, of which a volume of so many slices fills more than half:
+/// the others would be computed for nothing.
+int filled_slices(int together, std::size_t slices);
 
 /// All of them, in the order in which tuning tries them.
 std::span<const Tunable> tunables();

@@ -365,6 +365,16 @@ TEST_F(Tune, TheTableHasEveryCandidate) {
   EXPECT_THAT(text.out, HasSubstr("spread"));
 }
 
+TEST_F(Tune, SlicesOfAWorkItemAreTriedAsFarAsTheVolumeFillsThem) {
+  const Ran ran = done({"tune", "--class", "project", "--volume", "14,12,3", "--detector", "16,15", "--views", "5",
+                        "--seconds", "20", "--table", "--json", "--quiet", "--device", "0"});
+  std::set<std::string> values;
+  for (const auto& item : json::parse(ran.out).at(0)["items"])
+    for (const auto& trial : item["trials"])
+      if (item["name"] == "siddon_backproject" && trial["tunable"] == "K_UNROLL") values.insert(trial["value"]);
+  EXPECT_THAT(values, ElementsAre("2", "4"));
+}
+
 TEST_F(Tune, PatchesAreTunedForTheirSizes) {
   const std::vector<std::string> words{"tune",       "--class", "patches", "--volume", "16,16,1",
                                        "--detector", "16,1",    "--views", "70",       "--seconds",
