@@ -20,7 +20,7 @@ constexpr std::size_t sums_of_voxel = 64, adjoint_parts = 16;  // PARTS and ADJO
 constexpr std::size_t most_voxels = std::size_t{1} << 30, most_checks = 1000000;
 // Voxels that a column of the detector serves, from where on pairs of pixels are worth the time to make them: measured
 // on an H100 (benchmarks/results/nvidia-h200-patches.md).
-constexpr std::size_t voxels_of_pairs = 96;
+constexpr std::size_t voxels_of_pairs = 200;
 
 // The place of a box in voxels from the volume's middle: centre and steps along its axes, four numbers each.
 std::array<float, 16> place_of(const Grid& box, const Grid& volume) {
@@ -274,6 +274,7 @@ const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& wa
   if (pairs_.bytes() == 0) pairs_ = device_.buffer("patches: pairs", 8 * width * geometry_.views.size());
   const std::array<KernelArgument, 5> arguments{&projections, &views_, &pairs_, number(views_used_),
                                                 number(projections_.size[0])};
+  const Device::Unsubmitted with_next(device_);
   waits = {device_.launch({"patches.cl", "patches_pairs", options_ + view_options_}, {width, views_used_, 1}, arguments,
                           waits)};
   return pairs_;

@@ -136,7 +136,7 @@ TEST_P(PatchScenes, TakeTheViewsThatAreAskedFor) {
 TEST(Patches, SimplerFormsHaveTheBitsOfTheGeneralOne) {
   const Geometry geometry =
       circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141, 203, 300}, .projection_offset_x = 1.7});
-  const Grid grid = default_grid({41, 37, 1}, {0.7, 0.9, 1}), detector = reference::detector(13, 1, 7, 4, 1.2);
+  const Grid grid = default_grid({61, 57, 1}, {0.5, 0.6, 1}), detector = reference::detector(13, 1, 7, 4, 1.2);
   const Volume stack = reference::random_volume(detector, 4);
   Grid behind = part_of(grid, {0, 0, 0}, {1, 1, 1}), above = behind, outside = behind;
   behind.origin = {150, 150, 0}, above.origin[2] = 0.01, outside.origin[2] = 30;
@@ -163,7 +163,7 @@ TEST(Patches, SimplerFormsHaveTheBitsOfTheGeneralOne) {
 TEST(Patches, ViewsThatReplaceOthersMayBeAnywhere) {
   const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45}}),
                  near = circular_geometry({.sid = 9, .sdd = 90, .angles = {31}});
-  const Grid grid = default_grid({40, 40, 1}, {0.7, 0.7, 1}), detector = reference::detector(13, 1, 3, 4, 1.2);
+  const Grid grid = default_grid({60, 60, 1}, {0.5, 0.5, 1}), detector = reference::detector(13, 1, 3, 4, 1.2);
   const Volume stack = reference::random_volume(detector, 4);
   Geometry mixed = geometry;
   mixed.views[1] = near.views[0];
