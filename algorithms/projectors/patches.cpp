@@ -274,7 +274,6 @@ const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& wa
   if (pairs_.bytes() == 0) pairs_ = device_.buffer("patches: pairs", 8 * width * geometry_.views.size());
   const std::array<KernelArgument, 5> arguments{&projections, &views_, &pairs_, number(views_used_),
                                                 number(projections_.size[0])};
-  const Device::Unsubmitted with_next(device_);
   waits = {device_.launch({"patches.cl", "patches_pairs", options_ + view_options_}, {width, views_used_, 1}, arguments,
                           waits)};
   return pairs_;

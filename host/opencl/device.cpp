@@ -27,12 +27,12 @@ void settle(DeviceState& state) {
 // Runs one OpenCL call; an error carries the call, the detail and the device.
 template <class Call>
 Event enqueue(DeviceState& state, Queue queue, const char* call, const std::string& name, std::size_t bytes,
-              const std::function<std::string()>& detail, Call&& command, bool submits = true) {
+              const std::function<std::string()>& detail, Call&& command) {
   cl::Event event;
   try {
     command(state.queue(queue), event);
     // Queues of other kinds wait for this command through events, so it must reach the device.
-    if (submits) state.queue(queue).flush();
+    state.queue(queue).flush();
   } catch (const cl::Error& error) {
     settle(state);
     throw_cl_error(error.err(), call, detail(), state.info.name);
@@ -228,9 +228,8 @@ template <class Command>
 Event Device::compute(const char* call, const std::string& name, const std::function<std::string()>& detail,
                       std::span<const Event> waits, Command command) {
   const auto list = wait_list(waits, Queue::compute);
-  const Event result = enqueue(
-      *state_, Queue::compute, call, name, 0, detail,
-      [&](cl::CommandQueue& queue, cl::Event& event) { command(queue, &list, &event); }, submits_);
+  const Event result = enqueue(*state_, Queue::compute, call, name, 0, detail,
+                               [&](cl::CommandQueue& queue, cl::Event& event) { command(queue, &list, &event); });
   if (kept_ != nullptr)
     kept_->commands_.push_back(
         std::make_shared<const KeptCommand>(KeptCommand{call, name, detail(), std::move(command)}));

@@ -200,18 +200,6 @@ class Device {
   /// Adds the launches, fills and copies that are enqueued through this handle from now on to the list, too (nullptr:
   /// no longer).
   void keep(CommandList* list) { kept_ = list; }
-  /// While this exists, launches, fills and copies through the handle are not submitted: they reach the device with the
-  /// next command of their queue that is.
-  class Unsubmitted {
-   public:
-    explicit Unsubmitted(Device& device) : device_(device) { device_.submits_ = false; }
-    Unsubmitted(const Unsubmitted&) = delete;
-    Unsubmitted& operator=(const Unsubmitted&) = delete;
-    ~Unsubmitted() { device_.submits_ = true; }
-
-   private:
-    Device& device_;
-  };
   /// Enqueues the commands of a list that this device kept, the first of them after `waits`; the end of the last. Their
   /// buffers still exist.
   Event replay(const CommandList& list, std::span<const Event> waits = {});
@@ -236,7 +224,6 @@ class Device {
 
   std::shared_ptr<DeviceState> state_;
   CommandList* kept_ = nullptr;
-  bool submits_ = true;
   std::optional<ProblemClass> problem_;
 };
 
