@@ -31,8 +31,8 @@ const std::map<std::string, std::vector<std::string>> rooms{
     {"host", {"system", "opencl", "volume"}},
     {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
     {"algorithms",
-     {"support", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment", "checks",
-      "noise", "denoisers", "calibration", "denoise", "solvers", "metrics", "jobs"}},
+     {"support", "geometry", "phantoms", "preprocessing", "projectors", "matrix", "expressions", "fdk", "alignment",
+      "checks", "noise", "denoisers", "calibration", "denoise", "solvers", "metrics", "jobs"}},
     {"apps", {"images", "checkpoint", "report", "drawing", "bench", "job", "options", "help", "commands"}}};
 
 struct Source {

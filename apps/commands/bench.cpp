@@ -62,6 +62,7 @@ std::unique_ptr<Command> bench_command() {
   command->subcommands.push_back(bench_denoise_command());
   for (auto& each : bench_scans_commands()) command->subcommands.push_back(std::move(each));
   command->subcommands.push_back(bench_patches_command());
+  command->subcommands.push_back(bench_matrix_command());
   command->subcommands.push_back(bench_scaling_command());
   command->footer = "Example:\n  halocline bench backproject";
   return command;

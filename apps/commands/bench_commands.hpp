@@ -16,6 +16,7 @@ std::unique_ptr<Command> bench_denoise_command();
 std::vector<std::unique_ptr<Command>> bench_scans_commands();
 std::unique_ptr<Command> bench_scaling_command();
 std::unique_ptr<Command> bench_patches_command();
+std::unique_ptr<Command> bench_matrix_command();
 
 struct BenchFormat {
   bool json = false, markdown = false;
