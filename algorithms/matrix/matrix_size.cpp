@@ -1,12 +1,11 @@
 #include "algorithms/matrix/matrix_size.hpp"
 
-#include <algorithm>
-
 namespace halocline {
 namespace {
 
-TileOrder row_by_row(const Size2& size, std::uint32_t tile) {
-  return {size, {tile, 1}, {1, 1}};
+// Tiles of `length` elements side by side, row by row. Groups pad rows.
+TileOrder row_by_row(const Size2& size, std::uint32_t length, std::uint32_t group) {
+  return {size, {length, 1}, {group, 1}};
 }
 
 }  // namespace
@@ -20,7 +19,7 @@ std::uint64_t MatrixSize::csr_bytes() const {
 }
 
 MatrixSize matrix_size(const SliceRays& rays, const std::function<void(int done, int steps)>& done) {
-  constexpr int steps = 1 + static_cast<int>(std::size(ray_tile_shapes)) + 5;
+  constexpr int steps = 3 + static_cast<int>(std::size(ray_tile_shapes));
   int step = 0;
   const auto next = [&] {
     if (done) done(step, steps);
@@ -31,27 +30,30 @@ MatrixSize matrix_size(const SliceRays& rays, const std::function<void(int done,
   size.pixels = std::uint64_t{rays.nx()} * rays.ny();
   next();
   size.nonzeros = rays.nonzeros();
+
   const TileOrder pixels = pixel_order(rays);
+  TileCounts fewest;
   for (std::size_t n = 0; n < size.tiles.size(); ++n) {
     next();
-    size.tiles[n] = count_tiles(rays, ray_order(rays, ray_tile_shapes[n]), pixels);
+    const TileCounts counts = count_tiles(rays, ray_order(rays, ray_tile_shapes[n]), pixels);
+    size.tiles[n] = counts.tiles;
+    if (n == 0 || counts.tiles < fewest.tiles) fewest = counts, size.shape = ray_tile_shapes[n];
   }
-  const auto fewest = std::min_element(size.tiles.begin(), size.tiles.end());
-  size.shape = ray_tile_shapes[fewest - size.tiles.begin()];
+  next();
+  constexpr Size2 square{4, 4};
+  const std::uint64_t of_squares = count_tiles(rays, ray_order(rays, square), pixels).tiles;
 
-  size.blocks = {{"16.16.16", 16, {4, 4}},
-                 {"32.8.16", 32, {2 * size.shape[0], 2 * size.shape[1]}},
-                 {"8.32.16", 8, size.shape, 0, 0, *fewest}};
-  for (BlockCounts& each : size.blocks) {
-    const TileOrder rays_before = row_by_row({rays.columns(), rays.views()}, each.rays),
-                    pixels_before = row_by_row({rays.nx(), rays.ny()}, tile_pixels);
-    each.blocks = std::uint64_t{rays_before.tiles()} * pixels_before.tiles();
-    next();
-    each.before = count_tiles(rays, rays_before, pixels_before);
-    if (each.after > 0) continue;
-    next();
-    each.after = count_tiles(rays, ray_order(rays, each.shape), pixels);
-  }
+  next();
+  const Size2 detector{rays.columns(), rays.views()};
+  const TileOrder lines = row_by_row({rays.nx(), rays.ny()}, tile_pixels, 1);
+  const TileCounts before = count_tiles(rays, row_by_row(detector, tile_rays, 4), lines);
+  const auto blocks = [&](std::uint32_t of_rays) {
+    return std::uint64_t{row_by_row(detector, of_rays, 1).tiles()} * lines.tiles();
+  };
+  const Size2 super{2 * size.shape[0], 2 * size.shape[1]};
+  size.blocks = {{"16.16.16", 16, square, blocks(16), before.of_pairs, of_squares},
+                 {"32.8.16", 32, super, blocks(32), before.of_fours, fewest.of_fours},
+                 {"8.32.16", 8, size.shape, blocks(8), before.tiles, fewest.tiles}};
   return size;
 }
 

@@ -127,6 +127,19 @@ void list_by_pixels(TileStructure& structure) {
   });
 }
 
+/// Adds the marks of four ray tiles, which are cleared.
+void add_counts(std::array<TileMarks, 4>& marks, TileCounts& counts) {
+  const auto count = [](std::uint64_t word) { return static_cast<std::uint64_t>(std::popcount(word)); };
+  for (std::size_t word = 0; word < marks[0].words(); ++word) {
+    const std::uint64_t a = marks[0].take(word), b = marks[1].take(word), c = marks[2].take(word),
+                        d = marks[3].take(word);
+    if ((a | b | c | d) == 0) continue;
+    counts.tiles += count(a) + count(b) + count(c) + count(d);
+    counts.of_pairs += count(a | b) + count(c | d);
+    counts.of_fours += count(a | b | c | d);
+  }
+}
+
 }  // namespace
 
 TileOrder ray_order(const SliceRays& rays, const Size2& shape) {
@@ -153,32 +166,33 @@ TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uin
   return structure;
 }
 
-std::uint64_t count_tiles(const SliceRays& rays, const TileOrder& ray_order, const TileOrder& pixel_order) {
+TileCounts count_tiles(const SliceRays& rays, const TileOrder& ray_order, const TileOrder& pixel_order) {
   check_order(ray_order, "projections"), check_order(pixel_order, "volume");
   constexpr std::uint32_t tiles_of_part = 64;
   const std::uint32_t tiles = ray_order.tiles();
   const TileNumbers pixels(pixel_order);
-  std::atomic<std::uint64_t> sum{0};
+  std::atomic<std::uint64_t> ones{0}, pairs{0}, fours{0};
   parallel_slices((tiles + tiles_of_part - 1) / tiles_of_part, [&](std::size_t n) {
     check_interrupt();
-    TileMarks marks(pixels);
-    std::uint64_t of_part = 0;
+    const TileMarks none(pixels);
+    std::array<TileMarks, 4> marks{none, none, none, none};
+    TileCounts of_part;
     const auto first = static_cast<std::uint32_t>(n) * tiles_of_part;
-    for (std::uint32_t tile = first; tile < std::min(first + tiles_of_part, tiles); ++tile) {
-      marks.mark(rays, ray_order, tile);
-      for (std::size_t word = 0; word < marks.words(); ++word)
-        of_part += static_cast<std::uint64_t>(std::popcount(marks.take(word)));
+    for (std::uint32_t tile = first; tile < std::min(first + tiles_of_part, tiles); tile += 4) {
+      for (std::uint32_t each = 0; each < 4 && tile + each < tiles; ++each)
+        marks[each].mark(rays, ray_order, tile + each);
+      add_counts(marks, of_part);
     }
-    sum += of_part;
+    ones += of_part.tiles, pairs += of_part.of_pairs, fours += of_part.of_fours;
   });
-  return sum;
+  return {ones, pairs, fours};
 }
 
 Size2 choose_ray_shape(const SliceRays& rays) {
   Size2 best{};
   std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
   for (const Size2& shape : ray_tile_shapes) {
-    const std::uint64_t tiles = count_tiles(rays, ray_order(rays, shape), pixel_order(rays));
+    const std::uint64_t tiles = count_tiles(rays, ray_order(rays, shape), pixel_order(rays)).tiles;
     if (tiles < fewest) fewest = tiles, best = shape;
   }
   return best;

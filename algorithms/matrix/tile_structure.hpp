@@ -65,8 +65,12 @@ struct TileStructure {
 /// more, or a super-tile exceeds a chunk.
 TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes);
 
-/// Tiles that are not empty, of any shapes of tiles of rays and of pixels.
-std::uint64_t count_tiles(const SliceRays& rays, const TileOrder& ray_order, const TileOrder& pixel_order);
+/// Tiles that are not empty, and those of larger tiles: of pairs and of fours of ray tiles that follow each other.
+struct TileCounts {
+  std::uint64_t tiles = 0, of_pairs = 0, of_fours = 0;
+};
+/// Counts of tiles of any shapes.
+TileCounts count_tiles(const SliceRays& rays, const TileOrder& ray_order, const TileOrder& pixel_order);
 
 /// The shape of ray_tile_shapes with the fewest tiles, so with the greatest share of non-zeros in them.
 Size2 choose_ray_shape(const SliceRays& rays);

@@ -42,7 +42,9 @@ TEST_P(TilesOfScenes, HoldEveryWeight) {
                        });
     // few are listed for nothing: rays along lines of voxels meet those beside by the margin
     EXPECT_LE(structure.tiles(), needed.size() + needed.size() / 4) << shape[0];
-    EXPECT_EQ(structure.tiles(), count_tiles(rays, structure.rays, structure.pixels));
+    const TileCounts counts = count_tiles(rays, structure.rays, structure.pixels);
+    EXPECT_EQ(structure.tiles(), counts.tiles);
+    EXPECT_EQ(structure.super_places.size(), counts.of_fours);
     const double nonzeros = static_cast<double>(rays.nonzeros()), expected = static_cast<double>(pairs.size());
     EXPECT_NEAR(nonzeros, expected, 0.01 * expected);
   }
