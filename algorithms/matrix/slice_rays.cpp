@@ -46,8 +46,9 @@ SliceRays::SliceRays(const Geometry& geometry, const Grid& volume, const Grid& p
   const auto rows = slice_rows(table_, volume, projections);
   if (!rows || !rows->aligned)
     throw InputError(
-        "`geometry` has rays that leave the slices or run between them; a system matrix takes a parallel beam with a "
-        "row of the detector on each slice, or a fan beam, without tilt and with a flat detector");
+        "`geometry` has rays that leave the slices, run between them or end in them; a system matrix takes a parallel "
+        "beam with a row of the detector on each slice, or a fan beam narrower than 90 degrees, without tilt, with a "
+        "flat detector, and with source and detector outside the slice");
   if (projector == Projector::siddon) margin_ += face_slack;
 }
 

@@ -117,7 +117,7 @@ TEST(TileStructure, IsTheSameOfAnySliceAndRow) {
 }
 
 TEST(TileStructure, RefusesRaysThatLeaveSlices) {
-  const std::string expected = "`geometry` has rays that leave the slices or run between them";
+  const std::string expected = "`geometry` has rays that leave the slices, run between them or end in them";
   const auto refused = [](const reference::Scene& scene) {
     return refusal_of([&] { rays_of({scene, Projector::joseph}); });
   };
