@@ -11,6 +11,17 @@ std::uint32_t parts(std::uint32_t whole, std::uint32_t part) {
   return whole / part + (whole % part != 0 ? 1 : 0);
 }
 
+/// Some elements, and places that 32 bits count.
+bool is_countable(const TileOrder& order) {
+  constexpr std::uint64_t limit = std::uint64_t{1} << 32;
+  const auto padded = [&](int axis) {
+    const std::uint64_t step = std::uint64_t{order.tile[axis]} * order.group[axis];
+    return (order.size[axis] + step - 1) / step * step;
+  };
+  const std::uint64_t width = padded(0), height = padded(1);
+  return width > 0 && height > 0 && width < limit && height < limit && width * height < limit;
+}
+
 }  // namespace
 
 Size2 TileOrder::groups_across() const {
@@ -48,17 +59,13 @@ bool TileOrder::has_element(std::uint32_t place) const {
   return at[0] < size[0] && at[1] < size[1];
 }
 
-void check_order(const TileOrder& order, const char* name) {
-  const auto padded = [&](int axis) {
-    const std::uint64_t step = std::uint64_t{order.tile[axis]} * order.group[axis];
-    return (order.size[axis] + step - 1) / step * step;
-  };
-  if (order.size[0] == 0 || order.size[1] == 0)
-    throw InputError(fmt::format("`{}` is empty: {} x {} elements", name, order.size[0], order.size[1]));
-  constexpr std::uint64_t limit = std::uint64_t{1} << 32;
-  if (padded(0) >= limit || padded(1) >= limit || padded(0) * padded(1) >= limit)
-    throw InputError(fmt::format("`{}` has {} x {} elements; a system matrix takes fewer than 2^32", name,
-                                 order.size[0], order.size[1]));
+void check_orders(const TileOrder& rays, const TileOrder& pixels) {
+  constexpr const char* expected = "a system matrix takes at least 1, and fewer than 2^32";
+  if (!is_countable(rays))
+    throw InputError(fmt::format("`projections` has {} x {} rays; {}", rays.size[0], rays.size[1], expected));
+  if (!is_countable(pixels))
+    throw InputError(
+        fmt::format("`volume` has {} x {} voxels in a slice; {}", pixels.size[0], pixels.size[1], expected));
 }
 
 std::vector<std::uint32_t> places_of_elements(const TileOrder& order) {

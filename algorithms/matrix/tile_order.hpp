@@ -36,8 +36,8 @@ struct TileOrder {
   bool has_element(std::uint32_t place) const;
 };
 
-/// Throws InputError that names `name` if there are no elements, or 2^32 places or more.
-void check_order(const TileOrder& order, const char* name);
+/// Throws InputError that names `projections` or `volume` if there are no rays or pixels, or 2^32 places or more.
+void check_orders(const TileOrder& rays, const TileOrder& pixels);
 
 /// Places of all elements: [x + size[0] y].
 std::vector<std::uint32_t> places_of_elements(const TileOrder& order);

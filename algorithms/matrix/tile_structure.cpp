@@ -158,7 +158,7 @@ std::uint64_t TileStructure::list_bytes() const {
 TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes) {
   TileStructure structure;
   structure.rays = ray_order(rays, shape), structure.pixels = pixel_order(rays);
-  check_order(structure.rays, "projections"), check_order(structure.pixels, "volume");
+  check_orders(structure.rays, structure.pixels);
   auto parts = make_parts(rays, structure);
   join_parts(parts, structure);
   structure.chunks = chunks_of(structure, chunk_bytes);
@@ -167,7 +167,7 @@ TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uin
 }
 
 TileCounts count_tiles(const SliceRays& rays, const TileOrder& ray_order, const TileOrder& pixel_order) {
-  check_order(ray_order, "projections"), check_order(pixel_order, "volume");
+  check_orders(ray_order, pixel_order);
   constexpr std::uint32_t tiles_of_part = 64;
   const std::uint32_t tiles = ray_order.tiles();
   const TileNumbers pixels(pixel_order);
