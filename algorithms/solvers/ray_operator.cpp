@@ -1,6 +1,7 @@
 #include "algorithms/solvers/ray_operator.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "algorithms/fdk/fdk.hpp"
@@ -25,39 +26,26 @@ std::shared_ptr<const BackprojectionMethod> fdk_of(const Geometry& geometry, con
   return std::make_shared<Fdk>(geometry, projections, volume, parameters, plain);
 }
 
-// Names of a method's own arrays, and those that they get in the program beside the other method's.
-std::map<std::string, std::string> own_names(const Requirements& needs, const std::string& prefix,
-                                             std::map<std::string, std::string> given) {
-  for (const auto& need : needs.arrays) given.try_emplace(need.name, prefix + need.name);
-  return given;
-}
-
 // sums: those of the arrays that outlive a task.
 void add_own_arrays(Program& program, const Requirements& needs, const std::vector<std::string>& sums,
-                    const std::string& prefix) {
+                    const std::map<std::string, std::string>& names) {
   for (ArrayNeed need : needs.arrays) {
     if (need.lifetime != Lifetime::scratch) continue;  // volume and projections, which are the program's
     if (std::find(sums.begin(), sums.end(), need.name) != sums.end()) need.lifetime = Lifetime::iteration;
-    need.name = prefix + need.name;
-    program.needs.arrays.push_back(std::move(need));
+    need.name = names.at(need.name);
+    auto& all = program.needs.arrays;
+    if (std::none_of(all.begin(), all.end(), [&](const ArrayNeed& other) { return other.name == need.name; }))
+      all.push_back(std::move(need));
   }
   program.needs.kernels.insert(program.needs.kernels.end(), needs.kernels.begin(), needs.kernels.end());
   program.needs.preferred_batch = std::max(program.needs.preferred_batch, needs.preferred_batch);
+  program.needs.batch_step = std::lcm(program.needs.batch_step, needs.batch_step);
 }
 
-constexpr const char* forward_prefix = "forward ";
-constexpr const char* fast_prefix = "fast ";
-constexpr const char* adjoint_prefix = "adjoint ";
-
-void add_start(Program& program, const auto& method, const std::string& prefix) {
-  const Requirements needs = method->requirements();
-  add_own_arrays(program, needs, method->sums(), prefix);
-  program.needs.halo_high = std::max(program.needs.halo_high, needs.halo_high);
-  program.start.push_back([method, names = own_names(needs, prefix, {})](Slab& slab) {
-    const Slab::Names scope(slab, names);
-    method->start(slab);
-  });
-}
+constexpr const char* forward_direction = "forward ";
+constexpr const char* fast_direction = "fast ";
+constexpr const char* adjoint_direction = "adjoint ";
+constexpr const char* both_directions = "both ";
 
 }  // namespace
 
@@ -107,6 +95,41 @@ RayOperator RayOperator::labelled(const std::string& label) const {
   return result;
 }
 
+std::map<std::string, std::string> RayOperator::own_names(const Requirements& needs, const char* direction) const {
+  std::map<std::string, std::string> names;
+  for (const auto& need : needs.arrays) {
+    const bool shared = std::find(pair_.shared.begin(), pair_.shared.end(), need.name) != pair_.shared.end();
+    names[need.name] = label_ + (shared ? both_directions : direction) + need.name;
+  }
+  return names;
+}
+
+void RayOperator::add_start(Program& program, const auto& method, const char* direction) const {
+  const Requirements needs = method->requirements();
+  const auto names = own_names(needs, direction);
+  add_own_arrays(program, needs, method->sums(), names);
+  program.needs.halo_high = std::max(program.needs.halo_high, needs.halo_high);
+  program.start.push_back([method, names](Slab& slab) {
+    const Slab::Names scope(slab, names);
+    method->start(slab);
+  });
+}
+
+// The only step of a method's program, of the program's arrays.
+Step RayOperator::step_of(const auto& method, const std::string& from, const std::string& to,
+                          const char* direction) const {
+  const Requirements needs = method->requirements();
+  Step step = program_of(method).first.front();
+  step.names = own_names(needs, direction);
+  step.names[read_by(step)] = from;
+  step.names[written_by(step)] = to;
+  step.arrays = {in(from), out(to)};
+  for (const auto& name : method->sums()) step.arrays.push_back(out(step.names.at(name)));
+  step.cost = needs.cost;
+  step.units = count_units(needs);
+  return step;
+}
+
 Program RayOperator::program(const std::string& name, int largest_subset) const {
   const Requirements forward = pair_.forward->requirements();
   Program program;
@@ -114,41 +137,25 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   program.needs.size = forward.size;
   program.needs.form = ProgramForm::steps;
   program.needs.stack = forward.stack;
-  add_start(program, pair_.forward, label_ + forward_prefix);
-  if (pair_.fast) add_start(program, pair_.fast, label_ + fast_prefix);
-  add_start(program, pair_.adjoint, label_ + adjoint_prefix);
+  add_start(program, pair_.forward, forward_direction);
+  if (pair_.fast) add_start(program, pair_.fast, fast_direction);
+  add_start(program, pair_.adjoint, adjoint_direction);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
   if (!pair_.all_rows) program.needs.detector_rows = pair_.adjoint->requirements().detector_rows;
   return program;
 }
 
-namespace {
-
-// The only step of a method's program, of the program's arrays.
-Step step_of(const auto& method, const std::string& from, const std::string& to, const std::string& prefix) {
-  const Requirements needs = method->requirements();
-  Step step = program_of(method).first.front();
-  step.names = own_names(needs, prefix, {{read_by(step), from}, {written_by(step), to}});
-  step.arrays = {in(from), out(to)};
-  for (const auto& name : method->sums()) step.arrays.push_back(out(prefix + name));
-  step.cost = needs.cost;
-  step.units = count_units(needs);
-  return step;
-}
-
-}  // namespace
-
 Step RayOperator::project(const std::string& from, const std::string& to) const {
-  return step_of(pair_.forward, from, to, label_ + forward_prefix);
+  return step_of(pair_.forward, from, to, forward_direction);
 }
 
 Step RayOperator::project_fast(const std::string& from, const std::string& to) const {
-  return pair_.fast ? step_of(pair_.fast, from, to, label_ + fast_prefix) : project(from, to);
+  return pair_.fast ? step_of(pair_.fast, from, to, fast_direction) : project(from, to);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {
-  return step_of(pair_.adjoint, from, to, label_ + adjoint_prefix);
+  return step_of(pair_.adjoint, from, to, adjoint_direction);
 }
 
 Program RayOperator::views_program() const {

@@ -1,11 +1,13 @@
 // The pair A, A^T of a projector as steps of a program.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/projector.hpp"
@@ -30,6 +32,7 @@ struct ProjectorPair {
   std::shared_ptr<const ProjectionMethod> fast = nullptr;  ///< RayOperator::project_fast(); nullptr: forward
   bool matched = true;                                     ///< `adjoint` is A^T
   bool all_rows = false;                                   ///< `adjoint` needs all detector rows for every slab
+  std::vector<std::string> shared = {};  ///< arrays of both that are the same, and that `forward` fills
 };
 
 /// The pair of a named projector in the form for these devices. Throws as project() does, and with `fdk` as check_fdk()
@@ -79,6 +82,10 @@ class RayOperator {
 
  private:
   PickedViews picked() const { return {projections_, label_}; }
+  /// Names in the program of a method's own arrays, in one direction.
+  std::map<std::string, std::string> own_names(const Requirements& needs, const char* direction) const;
+  void add_start(Program& program, const auto& method, const char* direction) const;
+  Step step_of(const auto& method, const std::string& from, const std::string& to, const char* direction) const;
 
   Grid volume_, projections_;
   std::string label_;

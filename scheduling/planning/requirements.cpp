@@ -46,12 +46,12 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
   const auto stack_rows =
       (need.rows > 0 ? need.rows : static_cast<std::size_t>(rows)) * static_cast<std::size_t>(views);
   const auto element = need.element_bytes * need.components;
+  const auto rounded_slices = (n_slices + need.slice_step - 1) / need.slice_step * need.slice_step;
   switch (need.kind) {
     case ArrayKind::volume:
-      return element * requirements.size[0] * requirements.size[1] *
-             ((n_slices + need.slice_step - 1) / need.slice_step * need.slice_step);
+      return element * requirements.size[0] * requirements.size[1] * rounded_slices;
     case ArrayKind::slice:
-      return element * need.elements * n_slices;
+      return element * need.elements * rounded_slices;
     case ArrayKind::projections:
       return element * row_length * stack_rows;
     case ArrayKind::image:

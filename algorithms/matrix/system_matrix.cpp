@@ -1,0 +1,174 @@
+#include "algorithms/matrix/system_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "algorithms/projectors/batch_argument.hpp"
+#include "algorithms/projectors/ray_arguments.hpp"
+#include "host/system/error.hpp"
+#include "scheduling/slabs/structs.hpp"
+
+namespace halocline {
+namespace {
+
+SliceRows aligned_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
+  const auto rows = slice_rows(table, volume, projections);
+  if (!rows || !rows->aligned)
+    throw InputError({.what = "`operator = matrix`",
+                      .found = rows ? "rows of the detector between slices" : "rays that leave their slices",
+                      .expected = "a parallel beam, a fan or a stack of fans, with a row of the detector on each slice",
+                      .remedy = "use `operator = rays`"});
+  return *rows;
+}
+
+Projector::Named stored(const Projector& projector) {
+  if (projector.users() || projector == Projector::distance_driven)
+    throw InputError("`operator = matrix` stores the weights of joseph and siddon; " + projector_text(projector) +
+                     " goes with `operator = rays`");
+  return projector.named();
+}
+
+std::vector<std::int32_t> places_of_tiles(const TileOrder& order, std::int64_t first_y) {
+  std::vector<std::int32_t> places;
+  for (std::uint32_t n = 0; n < order.tiles(); ++n) {
+    const Size2 at = order.tile_at(n);
+    places.push_back(static_cast<std::int32_t>(at[0] * order.tile[0]));
+    places.push_back(static_cast<std::int32_t>(first_y + at[1] * order.tile[1]));
+  }
+  return places;
+}
+
+// The views alone, as a scan.
+SliceRays rays_of(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector::Named projector,
+                  Range views) {
+  Geometry some = geometry;
+  some.views.assign(geometry.views.begin() + views.begin, geometry.views.begin() + views.end);
+  Grid stack = projections;
+  stack.size[2] = some.views.size();
+  return {some, volume, stack, projector};
+}
+
+// Of the lists that kernels read: their names and contents.
+std::vector<std::pair<const char*, const std::vector<std::uint32_t>*>> lists_of(const TileStructure& structure) {
+  return {{"ray_begin", &structure.ray_begin},     {"pixel_tiles", &structure.pixel_tiles},
+          {"super_begin", &structure.super_begin}, {"super_places", &structure.super_places},
+          {"pixel_begin", &structure.pixel_begin}, {"tiles_of_pixels", &structure.tiles_of_pixels},
+          {"ray_tiles", &structure.ray_tiles}};
+}
+
+std::size_t at_least_one(std::size_t count) {
+  return std::max<std::size_t>(count, 1);
+}
+
+}  // namespace
+
+SystemMatrix::SystemMatrix(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                           const Projector& projector, const MatrixOptions& options)
+    : options_(options),
+      volume_(volume),
+      projections_(projections),
+      projector_(stored(projector)),
+      table_(make_rays(geometry, volume, projections)),
+      rows_(aligned_rows(table_, volume, projections)) {
+  if (options_.parts.empty()) options_.parts = {static_cast<int>(geometry.views.size())};
+  std::int64_t begin = 0;
+  Size2 shape{};
+  for (const int views : options_.parts) {
+    MatrixPart part;
+    part.views = {begin, begin + views};
+    const SliceRays rays = rays_of(geometry, volume, projections, projector_, part.views);
+    if (begin == 0) shape = choose_ray_shape(rays);
+    part.structure = tile_structure(rays, shape, options_.chunk_bytes);
+    part.ray_places = places_of_tiles(part.structure.rays, begin);
+    begin = part.views.end;
+    parts_.push_back(std::move(part));
+  }
+  pixel_places_ = places_of_tiles(parts_.front().structure.pixels, 0);
+}
+
+std::uint32_t SystemMatrix::first_ray_tile(std::size_t part) const {
+  return std::accumulate(
+      parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(part), std::uint32_t{0},
+      [](std::uint32_t sum, const MatrixPart& before) { return sum + before.structure.rays.tiles(); });
+}
+
+std::uint64_t SystemMatrix::tile_bytes() const {
+  return std::accumulate(parts_.begin(), parts_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const MatrixPart& part) { return sum + part.structure.bytes(); });
+}
+
+std::string SystemMatrix::tiles_name(std::size_t part, std::size_t chunk) {
+  return fmt::format("tiles {} of part {}", chunk, part);
+}
+
+std::string SystemMatrix::list_name(std::size_t part, const char* list) {
+  return fmt::format("{} of part {}", list, part);
+}
+
+void SystemMatrix::declare(Requirements& requirements) const {
+  requirements.size = volume_.size;
+  requirements.stack = projections_.size;
+  const auto add = [&](const std::string& name, std::size_t elements, std::size_t bytes = 4) {
+    requirements.arrays.push_back(
+        {.name = name, .kind = ArrayKind::fixed, .element_bytes = bytes, .elements = at_least_one(elements)});
+  };
+  add_table_arrays(requirements, table_);
+  add("pixel_places", pixel_places_.size());
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    const TileStructure& structure = parts_[p].structure;
+    add(list_name(p, "ray_places"), parts_[p].ray_places.size());
+    for (const auto& [name, list] : lists_of(structure)) add(list_name(p, name), list->size());
+    for (std::size_t c = 0; c < structure.chunks.size(); ++c)
+      add(tiles_name(p, c),
+          std::size_t{structure.chunks[c].end - structure.chunks[c].begin} * (halocline::tile_bytes / 2), 2);
+  }
+}
+
+std::vector<std::string> SystemMatrix::arrays() const {
+  Requirements requirements;
+  declare(requirements);
+  std::vector<std::string> names;
+  for (const ArrayNeed& need : requirements.arrays) names.push_back(need.name);
+  return names;
+}
+
+StructArgument SystemMatrix::rows() const {
+  struct Rows {
+    std::int32_t row_of_0, row_step;
+  };
+  return argument_struct(Rows{rows_.row_of_0, rows_.row_step});
+}
+
+std::string SystemMatrix::options(std::size_t slices) const {
+  return fmt::format("{}-D WARPS={} -D BLOCKS={}", options_.units ? "-D UNITS " : "", warps, together(slices));
+}
+
+void SystemMatrix::start(Slab& slab) const {
+  const auto set = [&](const std::string& name, const auto& values) {
+    if (!values.empty()) slab.set(name, values.data(), values.size() * sizeof values[0]);
+  };
+  set_table(slab, table_);
+  set("pixel_places", pixel_places_);
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    set(list_name(p, "ray_places"), parts_[p].ray_places);
+    for (const auto& [name, list] : lists_of(parts_[p].structure)) set(list_name(p, name), *list);
+    fill(slab, p);
+  }
+}
+
+void SystemMatrix::fill(Slab& slab, std::size_t p) const {
+  const MatrixPart& part = parts_[p];
+  for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
+    const TileChunk& chunk = part.structure.chunks[c];
+    const std::uint32_t first = super_ray_tiles * chunk.super_begin, end = super_ray_tiles * chunk.super_end;
+    slab.launch({"matrix_fill.cl", "matrix_fill", projector_ == Projector::siddon ? "-D SIDDON" : ""},
+                {32, end - first, 1}, {32, 4, 1},
+                {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "pixel_tiles")),
+                 in(list_name(p, "ray_places")), in("pixel_places"), in("rays"), slab.extent({0, slab.nz()}),
+                 per_axis(volume_.spacing), batch_of(projections_, {0, number(projections_.size[1])}, part.views),
+                 first, end, chunk.begin, std::int32_t{ray_width()}});
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,82 @@
+// The system matrix of a scan whose rays run within slices, stored on the device as tiles of half precision, and the
+// products with it and its transpose (cl/matrix.cl; Nourazar & Goossens 2021).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/matrix/tile_structure.hpp"
+#include "algorithms/projectors/joseph_slices.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/support/kernel_numbers.hpp"
+#include "scheduling/slabs/slab.hpp"
+
+namespace halocline {
+
+struct MatrixOptions {
+  bool units = false;                                  ///< the matrix units of NVIDIA's GPUs; else float32
+  std::vector<int> parts = {};                         ///< views of each part, e.g. of subsets; empty: one part
+  std::uint64_t chunk_bytes = std::uint64_t{1} << 30;  ///< most bytes of tiles in a buffer
+};
+
+/// Tiles of some of the views, which are multiplied together.
+struct MatrixPart {
+  Range views;
+  TileStructure structure;
+  std::vector<std::int32_t> ray_places;  ///< column and view of each ray tile's first ray
+};
+
+/// What both directions share: lists, tiles, and their arrays.
+class SystemMatrix {
+ public:
+  /// Throws InputError for rays that leave their slices, rows that are not on slices, projectors without tiles, and
+  /// matrices beyond 2^32 tiles.
+  SystemMatrix(const Geometry& geometry, const Grid& volume, const Grid& projections, const Projector& projector,
+               const MatrixOptions& options);
+
+  /// Sizes and the arrays that hold the matrix, which are called alike in both directions.
+  void declare(Requirements& requirements) const;
+  std::vector<std::string> arrays() const;
+  /// Fills them.
+  void start(Slab& slab) const;
+
+  const Grid& volume() const { return volume_; }
+  const Grid& projections() const { return projections_; }
+  const std::vector<MatrixPart>& parts() const { return parts_; }
+  std::size_t pixel_tiles() const { return pixel_places_.size() / 2; }
+  std::uint32_t first_ray_tile(std::size_t part) const;  ///< among those of all parts
+  std::size_t ray_tiles() const { return first_ray_tile(parts_.size()); }
+  std::uint64_t tile_bytes() const;  ///< of the tiles
+  std::size_t lanes() const { return options_.units ? 32 : 16; }
+  std::size_t value_bytes() const { return options_.units ? 2 : 4; }  ///< of a number of x and y
+  bool units() const { return options_.units; }
+  int ray_width() const { return static_cast<int>(parts_.front().structure.rays.tile[0]); }
+  float unit() const { return static_cast<float>(volume_.spacing[0]); }
+  StructArgument rows() const;
+  const SliceRows& slice_rows() const { return rows_; }
+  /// Options of the kernels for so many slices.
+  std::string options(std::size_t slices) const;
+  /// Blocks of 16 slices, and those of a work-group.
+  static std::size_t blocks(std::size_t slices) { return parts_of(slices, slices_of_block); }
+  static std::size_t together(std::size_t slices) { return slices > slices_of_block ? 2 : 1; }
+
+  static constexpr std::size_t slices_of_block = 16, warps = 4;
+  static std::string tiles_name(std::size_t part, std::size_t chunk);
+  static std::string list_name(std::size_t part, const char* list);
+
+ private:
+  void fill(Slab& slab, std::size_t part) const;
+
+  MatrixOptions options_;
+  Grid volume_, projections_;
+  Projector::Named projector_;
+  RayTable table_;
+  SliceRows rows_;
+  std::vector<MatrixPart> parts_;
+  std::vector<std::int32_t> pixel_places_;  // i and j of each pixel tile's first pixel
+};
+
+}  // namespace halocline

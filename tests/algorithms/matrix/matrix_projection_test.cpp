@@ -1,0 +1,176 @@
+// labels: device slab dealt
+// Products with a stored system matrix: the projectors' numbers to half precision of the weights, the exact adjoint of
+// each other, and a slice's bits whatever shares its launch.
+#include "algorithms/matrix/matrix_projection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "scheduling/execution/program_run.hpp"
+#include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/split_runs.hpp"
+
+namespace halocline::matrix_projection_test {
+namespace {
+
+using reference::device;
+using reference::Scene;
+using Voxels = std::vector<float>;
+
+struct MatrixScene {
+  Scene scene;
+  Projector::Named projector;
+};
+void PrintTo(const MatrixScene& each, std::ostream* out) {
+  *out << each.scene.name << ' ' << projector_name(each.projector);
+}
+
+Scene scene_of(const std::string& name, Grid detector, const Grid& grid, double sdd = 0, double offset = 0) {
+  CircularOptions options;
+  options.sid = 200;
+  options.sdd = sdd;
+  options.projection_offset_x = offset;
+  options.angles = {0, 3, 37, 45, 81, 90, 118, 135, 166, 180, 203, 251, 270, 290, 341};
+  detector.size[2] = options.angles.size();
+  return {name, circular_geometry(options), detector, grid};
+}
+
+std::vector<MatrixScene> matrix_scenes() {
+  const auto pixels = [](std::size_t columns, std::size_t rows, double du, double dv) {
+    return reference::detector(columns, rows, 1, du, dv);
+  };
+  Grid flipped = pixels(29, 33, 1.25, 1.5), moved = default_grid({13, 9, 36}, {2, 3, 1});
+  flipped.direction = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+  flipped.origin = {17.5, 24, 0};
+  moved.origin[1] += 5;  // along k
+  std::vector<MatrixScene> all;
+  for (const auto projector : {Projector::joseph, Projector::siddon})
+    for (const auto& scene :
+         {scene_of("parallel", pixels(29, 7, 1.25, 1.5), default_grid({13, 9, 7}, {2, 2, 1.5})),
+          scene_of("one_voxel", pixels(7, 1, 0.7, 1), default_grid({1, 1, 1}, {3, 3, 1})),
+          scene_of("one_line", pixels(17, 5, 1, 1), default_grid({33, 1, 5}, {1, 1, 1})),
+          scene_of("in_faces", pixels(17, 2, 1, 1), default_grid({16, 16, 2}, {1, 1, 1})),
+          scene_of("three_blocks", pixels(40, 43, 1.1, 2), default_grid({7, 33, 43}, {3, 1, 2}), 0, 9.3),
+          scene_of("more_slices", pixels(21, 33, 2, 1), default_grid({13, 9, 53}, {2, 3, 1})),
+          scene_of("more_rows", pixels(21, 53, 2, 1), default_grid({13, 9, 17}, {2, 3, 1})),
+          scene_of("flipped", flipped, default_grid({13, 9, 31}, {2, 3, 1.5})),
+          scene_of("moved", pixels(21, 40, 2, 1), moved),
+          scene_of("fan", pixels(33, 1, 1.7, 2), default_grid({15, 11, 1}, {2, 2.5, 1}), 280),
+          scene_of("wide_fan", pixels(61, 1, 8, 2), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5)})
+      all.push_back({scene, projector});
+  return all;
+}
+
+RunResult projected(const std::shared_ptr<const SystemMatrix>& matrix, const Volume& volume,
+                    const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  return run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, matrix->projections(), devices,
+                     options);
+}
+RunResult backprojected(const std::shared_ptr<const SystemMatrix>& matrix, const Volume& stack,
+                        const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  return run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &stack}}, matrix->volume(), devices,
+                     options);
+}
+
+double relative_error(const Voxels& found, const std::vector<double>& expected) {
+  double error = 0, sum = 0;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    error += std::pow(found[n] - expected[n], 2);
+    sum += std::pow(expected[n], 2);
+  }
+  return std::sqrt(error / sum);
+}
+
+class Matrix : public testing::TestWithParam<MatrixScene> {
+ protected:
+  const Scene& scene = GetParam().scene;
+  Volume volume = reference::random_volume(scene.grid, 7), stack = reference::random_volume(scene.projections, 3);
+
+  std::shared_ptr<const SystemMatrix> matrix(const MatrixOptions& options = {}) const {
+    return std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections,
+                                                Projector(GetParam().projector), options);
+  }
+};
+
+TEST_P(Matrix, MatchesDoublePrecision) {
+  const auto rays = reference::project(GetParam().projector, volume, scene.geometry, scene.projections);
+  const auto voxels = reference::backproject(GetParam().projector, stack, scene.geometry, scene.grid);
+  EXPECT_LT(relative_error(projected(matrix(), volume).output.voxels, rays), 1e-3);
+  EXPECT_LT(relative_error(backprojected(matrix(), stack).output.voxels, voxels), 1e-3);
+}
+
+TEST_P(Matrix, IsTheAdjoint) {
+  const auto ax = projected(matrix(), volume).output.voxels, aty = backprojected(matrix(), stack).output.voxels;
+  const double forward = std::inner_product(ax.begin(), ax.end(), stack.voxels.begin(), 0.0);
+  const double back = std::inner_product(aty.begin(), aty.end(), volume.voxels.begin(), 0.0);
+  ASSERT_GT(forward, 0);
+  EXPECT_NEAR(forward, back, 1e-6 * forward);
+}
+
+TEST_P(Matrix, SlabsBatchesAndDevicesChangeNoBit) {
+  const auto stored = matrix();
+  const Voxels rays = projected(stored, volume).output.voxels, voxels = backprojected(stored, stack).output.voxels;
+  for (const auto& [slabs, batch] : {std::pair{2, 0}, {3, 4}, {7, 1}}) {
+    if (slabs > static_cast<int>(scene.grid.size[2])) continue;
+    SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
+    EXPECT_TRUE(projected(stored, volume, device(), split(slabs, batch)).output.voxels == rays);
+    EXPECT_TRUE(backprojected(stored, stack, device(), split(slabs, batch)).output.voxels == voxels);
+  }
+  const auto& two = reference::sub_devices(2);
+  EXPECT_TRUE(projected(stored, volume, two, shared(two)).output.voxels ==
+              projected(stored, volume, reference::undivided()).output.voxels);
+  EXPECT_TRUE(backprojected(stored, stack, two, shared(two)).output.voxels ==
+              backprojected(stored, stack, reference::undivided()).output.voxels);
+}
+
+TEST_P(Matrix, ChunksAndPartsHoldTheSameMatrix) {
+  const auto whole = matrix(), chunks = matrix({.chunk_bytes = 1U << 16}), parts = matrix({.parts = {5, 1, 9}});
+  EXPECT_EQ(projected(chunks, volume).output.voxels, projected(whole, volume).output.voxels);
+  EXPECT_LT(relative_error(projected(parts, volume).output.voxels,
+                           reference::project(GetParam().projector, volume, scene.geometry, scene.projections)),
+            1e-3);
+  const auto voxels = reference::backproject(GetParam().projector, stack, scene.geometry, scene.grid);
+  EXPECT_LT(relative_error(backprojected(chunks, stack).output.voxels, voxels), 1e-3);
+  EXPECT_LT(relative_error(backprojected(parts, stack).output.voxels, voxels), 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, Matrix, testing::ValuesIn(matrix_scenes()), [](const auto& info) {
+  return info.param.scene.name + "_" + projector_name(info.param.projector);
+});
+
+TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
+  const Scene scene = scene_of("", reference::detector(40, 43, 1, 1.1, 2), default_grid({7, 33, 43}, {3, 1, 2}));
+  const auto matrix =
+      std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(), MatrixOptions{});
+  Volume volume = reference::random_volume(scene.grid, 7);
+  const Volume before = projected(matrix, volume).output;
+  constexpr std::size_t k = 21;
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+    if (n / scene.grid.slice() != k) volume.voxels[n] *= 12345.6F;
+  const Volume after = projected(matrix, volume).output;
+  for (std::size_t view = 0; view < scene.projections.size[2]; ++view)
+    for (std::size_t column = 0; column < scene.projections.size[0]; ++column) {
+      ASSERT_EQ(after.at(column, k, view), before.at(column, k, view)) << column << ' ' << view;
+      if (before.at(column, 0, view) > 0) ASSERT_NE(after.at(column, 0, view), before.at(column, 0, view));
+    }
+}
+
+TEST(SystemMatrix, RefusesWhatItDoesNotStore) {
+  const auto refusal = [](const Scene& scene, const Projector& projector) {
+    return refusal_of([&] { SystemMatrix(scene.geometry, scene.grid, scene.projections, projector, {}); });
+  };
+  const Scene parallel = scene_of("", reference::detector(29, 7, 1, 1.25, 1.5), default_grid({13, 9, 7}, {2, 2, 1.5}));
+  EXPECT_NE(refusal(reference::scene_named("cone"), Projector()).find("rays that leave their slices"),
+            std::string::npos);
+  Scene between = parallel;
+  between.grid.origin[1] += 0.4;
+  EXPECT_NE(refusal(between, Projector()).find("rows of the detector between slices"), std::string::npos);
+  EXPECT_NE(refusal(parallel, Projector::distance_driven).find("operator = rays"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halocline::matrix_projection_test
