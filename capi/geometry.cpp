@@ -39,6 +39,7 @@ CircularOptions circular_of(const halocline_circular_options& options) {
   circular.source_offset_y = options.source_offset_y;
   circular.out_of_plane_angle = options.out_of_plane_angle;
   circular.in_plane_angle = options.in_plane_angle;
+  circular.fan_stack = options.fan_stack != 0;
   return circular;
 }
 

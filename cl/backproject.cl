@@ -23,7 +23,8 @@
 //   backproject_lanes.cl    quads     CPUs                                    SINGLE_ROW
 //   backproject_copy.cl               stores projections that are unfiltered  the layout's
 //
-// Of all: DISTANCE_WEIGHT (0, 1), VARIANCE. K_INVARIANT: U and W do not depend on k in any view (k along the rotation axis, no tilt), which saves
+// Of all: DISTANCE_WEIGHT (0, 1), VARIANCE, FAN_STACK (v = V: each row is seen by a fan of its own).
+// K_INVARIANT: U and W do not depend on k in any view (k along the rotation axis, no tilt), which saves
 // most of the arithmetic and gives the same bits. SINGLE_ROW: a detector of one row (fan beam) is taken as constant over its height of one
 // pixel. K_UNROLL: slices a work-item.
 // No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
@@ -74,7 +75,7 @@ __kernel void backproject_exact(__global const float4* restrict filtered, __glob
       const float u = fma(z, mu.z, base_u) * inverse_w;
       const Position across = position(u, 0, batch.columns);
 #endif
-      const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
+      const float v = row_of(ROW_AT(fma(z, mv.z, base_v), inverse_w));
       const Position along = position(v, batch.row_begin, batch.held);
       const bool inside = across.inside && along.inside;
       const float4 quad = quads[inside ? along.quad * (batch.columns + 1) + across.quad : 0];

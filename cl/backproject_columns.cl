@@ -53,8 +53,8 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
       // v goes one way along the axis; rows are numbered as in `left`, whose border holds zeros
       const float first_v = fma(z, mv.z, fma(x, mv.x, fma(y, mv.y, mv.w)));
       const float last_v = fma(last_z, mv.z, fma(x, mv.x, fma(last_y, mv.y, mv.w)));
-      const int top = position(first_v * inverse_w, batch.row_begin, batch.held).quad;
-      const int bottom = position(last_v * inverse_w, batch.row_begin, batch.held).quad;
+      const int top = position(ROW_AT(first_v, inverse_w), batch.row_begin, batch.held).quad;
+      const int bottom = position(ROW_AT(last_v, inverse_w), batch.row_begin, batch.held).quad;
       const int lowest = clamp(min(top, bottom), 0, batch.held), highest = clamp(max(top, bottom), 0, batch.held);
       for (int part = lowest; part <= highest; part += BLENDED) {
         const int count = min(BLENDED, highest - part + 1);
@@ -62,8 +62,8 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
         for (int s = 0; s < depth; s += 8) {
           const lanes along = (float)s + (lanes)(0, 1, 2, 3, 4, 5, 6, 7);
           const lanes ys = AXIAL == 2 ? (lanes)(y) : y + along, zs = AXIAL == 2 ? z + along : (lanes)(z);
-          const lanes v =
-              fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
+          const lanes v = ROW_AT(
+              fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))), inverse_w);
           lanes fraction;
           const int8 quad = split(v, &fraction) - (batch.row_begin - 1) - part,
                      at = clamp(quad, (int8)(0), (int8)(count - 1));

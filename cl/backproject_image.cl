@@ -99,7 +99,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
         const float weight = voxel_weight(inverse_w, in_front);
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif
-        const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
+        const float v = row_of(ROW_AT(fma(z, mv.z, base_v), inverse_w));
         const float4 texel = texel_at(filtered, u, v, pack, columns, rows);
         const float values[4] = {texel.x, texel.y, texel.z, texel.w};
 #ifdef VARIANCE

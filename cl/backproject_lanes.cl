@@ -49,7 +49,7 @@ __kernel void backproject_lanes(__global const float4* restrict filtered, __glob
           lanes weight = select((lanes)(0.0f), (lanes)(1.0f), in_front);
 #endif
           const lanes u = fma(z, (lanes)(mu.z), base_u) * inverse_w;
-          lanes v = fma(z, (lanes)(mv.z), base_v) * inverse_w;
+          lanes v = ROW_AT(fma(z, (lanes)(mv.z), base_v), inverse_w);
 #ifdef SINGLE_ROW
           v = select((lanes)(-2.0f), (lanes)(0.0f), fabs(v) <= 0.5f);
 #endif

@@ -106,7 +106,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
       const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
       const float w = fma(corner_z, mw.z, fma(corner_x, mw.x, fma(corner_y, mw.y, mw.w)));
       const float u = fma(corner_z, mu.z, fma(corner_x, mu.x, fma(corner_y, mu.y, mu.w))) / w;
-      const float v = fma(corner_z, mv.z, fma(corner_x, mv.x, fma(corner_y, mv.y, mv.w))) / w;
+      const float v = ROW_OVER(fma(corner_z, mv.z, fma(corner_x, mv.x, fma(corner_y, mv.y, mv.w))), w);
       corners[n][item & 7] = w > 0.0f ? (float2)(u, v) : (float2)(INFINITY, INFINITY);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -158,14 +158,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
         const Position across = position(u, 0, batch.columns);
         const int column = across.quad - patch.x;
         // v goes one way along k: what holds of both ends holds in between
-        const int one = position(fma(z, mv.z, base_v) * inverse_w, batch.row_begin, batch.held).quad - patch.y;
+        const int one = position(ROW_AT(fma(z, mv.z, base_v), inverse_w), batch.row_begin, batch.held).quad - patch.y;
         const int other =
-            position(fma(z + (K_UNROLL - 1), mv.z, base_v) * inverse_w, batch.row_begin, batch.held).quad - patch.y;
+            position(ROW_AT(fma(z + (K_UNROLL - 1), mv.z, base_v), inverse_w), batch.row_begin, batch.held).quad -
+            patch.y;
         if ((uint)column < (uint)patch.z && min(one, other) >= 0 && max(one, other) < patch.w - 1) {
           const int start = used + column * STRIDE(patch) - patch.y - batch.row_begin + 1;
 #pragma unroll
           for (int s = 0; s < K_UNROLL; ++s) {
-            const float v = fma(z + s, mv.z, base_v) * inverse_w, whole = floor(v);
+            const float v = ROW_AT(fma(z + s, mv.z, base_v), inverse_w), whole = floor(v);
             const int at = start + (int)whole;
             const float value = between(tile[at], tile[at + 1], across.fraction, v - whole);
             sum[s] = fma(with_kappa(value, u, v, correlation), weight, sum[s]);
@@ -175,7 +176,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
           __global const float* restrict view = filtered + (size_t)(batch.columns + 2) * (batch.held + 2) * (ahead + n);
 #pragma unroll 1
           for (int s = 0; s < K_UNROLL; ++s) {
-            const float v = fma(z + s, mv.z, base_v) * inverse_w;
+            const float v = ROW_AT(fma(z + s, mv.z, base_v), inverse_w);
             const float value = looked_up(view, batch.held, across, position(v, batch.row_begin, batch.held));
             const float next = fma(with_kappa(value, u, v, correlation), weight, sum[0]);
 #pragma unroll

@@ -17,14 +17,17 @@
 // from distance_driven_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays may
 // follow. It adds in the order of views, rows and columns.
 //
+// WITHIN_SLICE: the volume is one slice, and the detector one row whose rays run within it: the pixel is taken to be as high as the slice
+// (w_c = 1), whatever its height. Rows of a parallel beam or of a stack of fans that lie on slices, one row a slice, have w_c = 1 by themselves.
+//
 // ARC, ENDS: see rays.clh; a pixel of a cylinder reaches from arc to arc. A plane that the ray ends in counts for the part of it that the ray
 // passes, and values has ray_values.clh's form.
 //
 // This file is the reference, for every device and scan:
 //
 //   file                      kernels                       for                  defines
-//   distance_driven.cl        project, table, backproject   all                  ARC, ENDS, K_UNROLL
-//   distance_driven_lanes.cl  project                       CPUs; the same bits  INDEX
+//   distance_driven.cl        project, table, backproject   all                  ARC, ENDS, WITHIN_SLICE, K_UNROLL
+//   distance_driven_lanes.cl  project                       CPUs; the same bits  WITHIN_SLICE, INDEX
 #pragma OPENCL FP_CONTRACT OFF
 #include "distance_driven.clh"
 #include "gather.clh"

@@ -6,6 +6,7 @@
 // one complex row: the transfer function H is real and even, so both are filtered, and need not be separated in between. Rows pair
 // by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
 //
+// FAN_STACK: each row has a source of its own, and v is 0 in cos gamma.
 // COUNTS: raw holds counts, which become line integrals as they are read (fdk.clh).
 // VARIANCE: raw line integrals become their variances (fdk.clh), all weights are squared, and H belongs to the square of the kernel.
 //

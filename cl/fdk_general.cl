@@ -30,6 +30,7 @@
 // CYLINDER: raw is a cylinder's, and is interpolated bilinearly onto the plane that touches it. In units of SDD its radius is rho, its
 //   centre at (c, 1 - rho) across and away from the source: the ray meets it at the depth tau, the larger root of
 //   (a tau - c)^2 + (tau - 1 + rho)^2 = rho^2, on the arc at atan2(a tau - c, tau - 1 + rho), and on the row where v/SDD = b tau.
+// FAN_STACK: each row has a source of its own; b is 0 in r, rows of a CYLINDER are those of the plane, and Y is a row, not Y/Z.
 // COUNTS: as in fdk.clh.
 // VARIANCE: as in fdk.clh. Interpolating between pixels lowers the variance that the filter leaves by 1 - 2 f (1 - f)(1 - r), f the
 //   fraction (Borsdorf et al. 2008); UPRIGHT by sum_ij s_i s_j r_|i-j|, s the shares. correlation_u and _v are those r = r_1, r_2, r_3 for noise that the filter and back-projection's own interpolation

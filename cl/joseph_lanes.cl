@@ -22,7 +22,12 @@ typedef struct {
 
 // line_of and path_mm of rays[0 .. 5] = dx, dy, dz, mx, my, mz.
 INLINE Lines lines_of(const lanes rays[6], int axis, float cx, float cy, float cz, PerAxis voxel) {
-  const lanes dx = rays[0], dy = rays[1], dz = rays[2], mx = rays[3], my = rays[4], mz = rays[5];
+  const lanes dx = rays[0], dy = rays[1], mx = rays[3], my = rays[4], mz = rays[5];
+#ifdef FAN_STACK
+  const lanes dz = 0.0f;
+#else
+  const lanes dz = rays[2];
+#endif
   const lanes along = axis == 2 ? dz : axis == 0 ? dx : dy;
   const lanes length =
       sqrt(fma(voxel.x * dx, voxel.x * dx, fma(voxel.y * dy, voxel.y * dy, voxel.z * dz * (voxel.z * dz))));
@@ -37,6 +42,9 @@ INLINE Lines lines_of(const lanes rays[6], int axis, float cx, float cy, float c
     lines.slope_b = dx / dy, lines.shift_b = cx + mz / dy;
     lines.slope_c = dz / dy, lines.shift_c = cz - mx / dy;
   }
+#ifdef FAN_STACK
+  lines.slope_c = 0.0f, lines.shift_c = cz + rays[2];
+#endif
   lines.path = length / fabs(along);
   return lines;
 }

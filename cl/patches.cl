@@ -80,7 +80,7 @@ INLINE Seen seen_by(float4 mu, float4 mv, float4 mw, Point point) {
 #ifdef IN_ROW
   seen.row = 0, seen.along_column = 0.0f;
 #else
-  const float v = row_of(of_point(mv, point) * inverse_w), below = floor(v);
+  const float v = row_of(ROW_AT(of_point(mv, point), inverse_w)), below = floor(v);
   seen.row = (int)below, seen.along_column = v - below;
 #endif
   return seen;

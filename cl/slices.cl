@@ -97,7 +97,7 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
         weight = voxel_weight(inverse_w, in_front) * factor;
         u = of_point(mu, point[s]) * inverse_w;
       }
-      const float v = row_of(of_point(mv, point[s]) * inverse_w);
+      const float v = row_of(ROW_AT(of_point(mv, point[s]), inverse_w));
       const Position column = position(u, 0, columns), row = position(v, 0, rows);
       const bool inside = column.inside && row.inside;
       const float4 quad =
@@ -159,7 +159,7 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
       const float u = fma(u0, inverse_w, 0.5f);
 #pragma unroll
       for (int s = 0; s < J_UNROLL; ++s) {
-        const float v = row_of(fma((float)s, step_v, v0) * inverse_w);
+        const float v = row_of(ROW_AT(fma((float)s, step_v, v0), inverse_w));
         sum[s] = fma(SAMPLE(u, v), weight, sum[s]);
       }
     } else {
@@ -170,7 +170,7 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
         const bool in_front = w > 0.0f;
         const float inverse_w = in_front ? RECIPROCAL(w) : 0.0f, weight = voxel_weight(inverse_w, in_front) * factor;
         const float u = fma(fma((float)s, step_u, u0), inverse_w, 0.5f);
-        const float v = row_of(fma((float)s, step_v, v0) * inverse_w);
+        const float v = row_of(ROW_AT(fma((float)s, step_v, v0), inverse_w));
         sum[s] = fma(SAMPLE(u, v), weight, sum[s]);
       }
     }

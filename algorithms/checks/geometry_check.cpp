@@ -138,7 +138,7 @@ void check_views(const Geometry& geometry, bool from_top, Findings& findings) {
 void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {
   const Grid grid = detector.grid(1);
   for (int axis = 0; axis < 2; ++axis) {
-    if (axis == 1 && geometry.parallel()) break;  // a parallel beam may be measured at any height
+    if (axis == 1 && (geometry.parallel() || geometry.fan_stack())) break;  // which may be measured at any height
     const double low = grid.origin[axis] - 0.5 * grid.spacing[axis];
     const double high = low + static_cast<double>(grid.size[axis]) * grid.spacing[axis];
     for (std::size_t n = 0; n < geometry.views.size(); ++n) {

@@ -44,7 +44,7 @@ std::array<Interval, 2> extent(const View& view, double radius, const Grid& proj
       if (radius > 0) {
         const auto [across, along] = ray_slopes(view, radius, u, v);
         u = across * view.sdd + view.source_offset_x - view.projection_offset_x;
-        v = along * view.sdd + view.source_offset_y - view.projection_offset_y;
+        if (!view.fan_stack) v = along * view.sdd + view.source_offset_y - view.projection_offset_y;
       }
       out[0].add(u);
       out[1].add(v);
@@ -71,7 +71,8 @@ Corners corners_of(const Grid& volume, const View& view) {
       image[row] = matrix[4 * row] * point[0] + matrix[4 * row + 1] * point[1] + matrix[4 * row + 2] * point[2] +
                    matrix[4 * row + 3];
     out.behind = out.behind || (!view.parallel() && image[2] > -1e-9);
-    for (int axis = 0; axis < 2; ++axis) out.shadow[axis].add(image[axis] / image[2]);
+    for (int axis = 0; axis < 2; ++axis)
+      out.shadow[axis].add(axis == 1 && view.fan_stack ? image[1] : image[axis] / image[2]);
   }
   return out;
 }

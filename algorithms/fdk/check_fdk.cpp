@@ -28,7 +28,7 @@ std::size_t number_of(std::size_t view, std::span<const std::size_t> numbers) {
 /// The angle between the rays to a point and the plane across the rotation axis, degrees.
 double elevation(const View& view, const std::array<double, 3>& point) {
   std::array<double, 3> way = ray_direction(view);
-  if (!view.parallel()) {
+  if (!view.parallel() && !view.fan_stack) {
     const auto source = source_position(view);
     for (int axis = 0; axis < 3; ++axis) way[axis] = point[axis] - source[axis];
   }
@@ -63,7 +63,7 @@ bool is_seen(const Geometry& geometry, const Grid& projections, const Grid& grid
         continue;
       }
       u.include(row(0) / w);
-      v.include(row(1) / w);
+      v.include(view.fan_stack ? row(1) : row(1) / w);
     }
     if (behind == 8) continue;    // all of it behind the source
     if (behind > 0) return true;  // the source is within its bounds: too near to decide by corners
@@ -80,12 +80,12 @@ struct Reach {
 Reach reach_of(const Geometry& geometry, const Grid& projections) {
   Reach reach;
   for (const View& view : geometry.views) {
-    const double scale = view.parallel() ? 1 : view.sid / view.sdd;
     const auto include = [&](Interval& interval, int axis, double sign, double projection_offset,
                              double source_offset) {
       for (const double end : {-0.5, static_cast<double>(projections.size[axis]) - 0.5}) {
         const double mm = projections.origin[axis] + sign * end * projections.spacing[axis] + projection_offset;
-        interval.include(view.parallel() ? mm : (mm - source_offset) * scale + source_offset);
+        const bool magnified = !view.parallel() && !(view.fan_stack && axis == 1);
+        interval.include(magnified ? (mm - source_offset) * view.sid / view.sdd + source_offset : mm);
       }
     };
     include(reach.across, 0, projections.direction[0], view.projection_offset_x, view.source_offset_x);
@@ -152,6 +152,7 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
                                    const RedundancyOptions& options) {
   check_projections(projections, projections_name, geometry, geometry_name, DetectorShape::flat_or_cylinder);
   check_grid(grid, "the volume");
+  check_fan_stack(geometry, grid, "the volume");
   const auto& d = projections.direction;
   if (std::max(std::abs(d[1]), std::abs(d[3])) > 1e-4)
     throw InputError(fmt::format(

@@ -190,6 +190,7 @@ std::vector<SlabArgument> FdkFilter::weight_arguments(Slab& slab, Range views) c
 
 std::string FdkFilter::weight_options() const {
   std::string options = (parameters_.variance ? "-D VARIANCE" : "") + count_options();
+  if (rows_.geometry.fan_stack()) options += " -D FAN_STACK";
   if (!general_) return options;
   if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
   if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";

@@ -235,9 +235,10 @@ Slices::Slices(const Device& device, const VolumeSource& projections, const Geom
           "interpolation",
           info.name, info.image_width, info.image_height, info.image_layers, padded[0], padded[1], padded[2]));
   }
-  options_ = fmt::format("-D DISTANCE_WEIGHT={} -D {}{}{}", geometry.parallel() ? 0 : 1,
+  options_ = fmt::format("-D DISTANCE_WEIGHT={} -D {}{}{}{}", geometry.parallel() ? 0 : 1,
                          parameters.hardware_interpolation ? "USE_IMAGE" : "LAYOUT_QUADS",
-                         padded[1] == 1 ? " -D SINGLE_ROW" : "", parameters.variance ? " -D VARIANCE" : "");
+                         padded[1] == 1 ? " -D SINGLE_ROW" : "", parameters.variance ? " -D VARIANCE" : "",
+                         geometry.fan_stack() ? " -D FAN_STACK" : "");
   if (parameters.variance)
     correlation_ = static_cast<float>(neighbour_correlation(transfer_of(parameters, filter_.rows().length)));
   DeviceModel model = device_models({device}).front();

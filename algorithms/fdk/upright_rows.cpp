@@ -61,7 +61,11 @@ View turned_upright(const View& view) {
 class Footprint {
  public:
   Footprint(const View& view, double radius, const View& upright)
-      : rays_(view, radius), axes_(axes_of(upright)), parallel_(view.parallel()), offset_(upright.source_offset_y) {}
+      : rays_(view, radius),
+        axes_(axes_of(upright)),
+        parallel_(view.parallel()),
+        fan_stack_(view.fan_stack),
+        offset_(upright.source_offset_y) {}
 
   /// The cosine between a ray of a cone beam and the way from the source to the axis.
   double ahead(double u, double v) const { return -dot(rays_.to(u, v).direction, axes_.back); }
@@ -70,13 +74,14 @@ class Footprint {
     const Ray ray = rays_.to(u, v);
     if (parallel_) return {dot(ray.origin, axes_.u), dot(ray.origin, axes_.v)};
     const double scale = sdd / -dot(ray.direction, axes_.back);
+    if (fan_stack_) return {scale * dot(ray.direction, axes_.u), dot(ray.origin, axes_.v)};
     return {scale * dot(ray.direction, axes_.u), scale * dot(ray.direction, axes_.v) + offset_};
   }
 
  private:
   ViewRays rays_;
   DetectorAxes axes_;
-  bool parallel_;
+  bool parallel_, fan_stack_;
   double offset_;
 };
 
@@ -159,6 +164,7 @@ UprightRows::Map map_of(const View& view, double radius, const Grid& projections
     m[n] = dot(to.u, world);
     m[3 + n] = dot(to.v, world);
     m[6 + n] = view.parallel() ? (n == 2 ? 1 : 0) : -dot(to.back, world);
+    if (view.fan_stack && radius > 0) m[3 + n] /= view.sdd;  // slopes
   }
   if (radius > 0) {
     for (int end = 0; end < 2; ++end)
@@ -170,16 +176,19 @@ UprightRows::Map map_of(const View& view, double radius, const Grid& projections
     const double source[2] = {view.parallel() ? 0 : view.source_offset_x, view.parallel() ? 0 : view.source_offset_y};
     const double offset[2] = {view.projection_offset_x, view.projection_offset_y};
     for (int axis = 0; axis < 2; ++axis)
-      for (int n = 0; n < 3; ++n)
-        m[3 * axis + n] =
-            (m[3 * axis + n] * sdd + (source[axis] - offset[axis] - projections.origin[axis]) * m[6 + n]) *
-            projections.direction[4 * axis] / projections.spacing[axis];
+      for (int n = 0; n < 3; ++n) {
+        const bool level = view.fan_stack && axis == 1;  // rows are not seen from one point
+        const double scale = level ? 1 : sdd, one = level ? (n == 2 ? 1 : 0) : m[6 + n];
+        m[3 * axis + n] = (m[3 * axis + n] * scale + (source[axis] - offset[axis] - projections.origin[axis]) * one) *
+                          projections.direction[4 * axis] / projections.spacing[axis];
+      }
     map.ends = {-beyond, 2 * middle(projections, 0) + beyond};
   }
   const double c = middle(detector, 0), r = middle(detector, 1);
   const double x = m[0] * c + m[1] * r + m[2], z = m[6] * c + m[7] * r + m[8];
   if (m[0] * z < x * m[6]) std::swap(map.ends[0], map.ends[1]);
-  for (double& each : m) each /= z;
+  for (int n = 0; n < 9; ++n)
+    if (!view.fan_stack || n / 3 != 1) m[n] /= z;
   return map;
 }
 
@@ -286,12 +295,12 @@ class RowsMet {
           visit(2 * middle(projections_, 1));
           continue;
         }
-        v = (m[3] * column + m[4] * row + m[5]) / z;
+        v = (m[3] * column + m[4] * row + m[5]) / (view_.fan_stack ? 1 : z);
       }
       if (radius_ == 0)
         visit(v);
       else
-        for (const double depth : depths_) visit(row_of_slope(v * depth));
+        for (const double depth : depths_) visit(row_of_slope(view_.fan_stack ? v : v * depth));
     }
   }
 

@@ -41,7 +41,7 @@ Grid default_volume(const Geometry& geometry, const Grid& projections, bool disp
   const Alignment axis = alignment(geometry);
   const double on_detector[] = {axis.axis_u.mean, axis.axis_v.mean};
   const int columns = row_slant(geometry.views.front()) > 45 ? 1 : 0, rows = 1 - columns;  // along the axis: the rows
-  const double scale = reduction(geometry);
+  const double across = reduction(geometry), along = geometry.fan_stack() ? 1 : across;
   double extent[2], middle[2];
   for (int n = 0; n < 2; ++n) {
     const double pitch = projections.spacing[n], length = static_cast<double>(projections.size[n]) * pitch;
@@ -53,6 +53,7 @@ Grid default_volume(const Geometry& geometry, const Grid& projections, bool disp
   std::array<std::size_t, 3> size{};
   std::array<double, 3> spacing{};
   for (int n = 0; n < 3; ++n) {
+    const double scale = n == 2 ? along : across;
     const double wide = extent[axes[n]] * scale;
     spacing[n] = wanted.spacing ? (*wanted.spacing)[n]
                  : wanted.size  ? wide / static_cast<double>((*wanted.size)[n])

@@ -61,7 +61,11 @@ FieldOfView field_of_view(const Geometry& geometry, const DetectorPixels& detect
     }
     radius = std::min({radius, side[0], side[1]});
     displaced = std::min(displaced, std::max(side[0], side[1]));
-    for (int n = 0; n < 2; ++n) {
+    for (int n = 0; n < 2 && view.fan_stack; ++n) {  // level planes
+      const Vector3 edge = at(0, extent.v[n]);
+      levels.push_back({edge[1], 0, (edge[1] > at(0, extent.v[1 - n])[1])});
+    }
+    for (int n = 0; n < 2 && !view.fan_stack; ++n) {
       const HalfSpace h = half_space(p, at(0, extent.v[n]), p.u, scaled(n == 0 ? 1 : -1, p.v));
       levels.push_back({h.c / h.n[1], std::hypot(h.n[0], h.n[2]) / std::abs(h.n[1]), h.n[1] > 0});
     }
@@ -105,7 +109,7 @@ Coverage volume_coverage(const Geometry& geometry, const DetectorPixels& detecto
           const auto row = [&](int n) {
             return m[4 * n] * x[0] + m[4 * n + 1] * x[1] + m[4 * n + 2] * x[2] + m[4 * n + 3];
           };
-          const double w = row(2), u = row(0) / w, v = row(1) / w;
+          const double w = row(2), u = row(0) / w, v = geometry.fan_stack() ? row(1) : row(1) / w;
           const bool in_front = geometry.parallel() || w < 0;
           seen += in_front && u >= extent.u[0] && u <= extent.u[1] && v >= extent.v[0] && v <= extent.v[1];
         }

@@ -83,12 +83,16 @@ Matrix34 projection_matrix(const View& view) {
   m[3] = view.sdd * view.source_offset_x - shift_x * view.sid;
   m[7] = view.sdd * view.source_offset_y - shift_y * view.sid;
   m[11] = -view.sid;
+  if (view.fan_stack) {
+    for (int n = 0; n < 3; ++n) m[4 + n] = r[3 + n];
+    m[7] = -view.projection_offset_y;
+  }
   return m;
 }
 
 std::array<double, 2> isocentre_on_detector(const View& view) {
   const Matrix34 m = projection_matrix(view);
-  return {m[3] / m[11], m[7] / m[11]};
+  return {m[3] / m[11], view.fan_stack ? m[7] : m[7] / m[11]};
 }
 
 std::array<double, 3> source_position(const View& view) {
@@ -125,7 +129,8 @@ std::array<double, 2> ray_slopes(const View& view, double radius, double u, doub
     depth -= radius * (1 - std::cos(x / radius));
     x = radius * std::sin(x / radius);
   }
-  return {(x - view.source_offset_x) / depth, (view.projection_offset_y + v - view.source_offset_y) / depth};
+  const double along = view.fan_stack ? 0 : view.projection_offset_y + v - view.source_offset_y;
+  return {(x - view.source_offset_x) / depth, along / depth};
 }
 
 ViewRays::ViewRays(const View& view, double radius)
@@ -134,15 +139,37 @@ ViewRays::ViewRays(const View& view, double radius)
 Ray ViewRays::to(double u, double v) const {
   const double x = view_.projection_offset_x + u, y = view_.projection_offset_y + v;
   if (view_.parallel()) return {times(to_world_, {x, y, view_.sid}), times(to_world_, {0, 0, -1})};
+  const Vector3 source = view_.fan_stack ? times(to_world_, {view_.source_offset_x, y, view_.sid}) : source_;
   if (radius_ > 0) {
     const auto [across, along] = ray_slopes(view_, radius_, u, v);
     const double length = std::hypot(across, along, 1.0);
-    return {source_, times(to_world_, {across / length, along / length, -1 / length})};
+    return {source, times(to_world_, {across / length, along / length, -1 / length})};
   }
-  const double dx = x - view_.source_offset_x, dy = y - view_.source_offset_y;
+  const double dx = x - view_.source_offset_x, dy = view_.fan_stack ? 0 : y - view_.source_offset_y;
   const double length = std::hypot(dx, dy, view_.sdd);
-  return {source_, times(to_world_, {dx / length, dy / length, -view_.sdd / length})};
+  return {source, times(to_world_, {dx / length, dy / length, -view_.sdd / length})};
 }
+
+namespace {
+
+/// Detector rows of a stack of fans: that of the volume's middle, and the step a slice.
+struct RowOfSlices {
+  double centre, step;
+};
+RowOfSlices row_of_slices(const View& view, const Grid& volume, const Grid& projections) {
+  constexpr double close = 1e-6;  // of a row
+  const auto middle = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
+  const double up = rotation(view)[4], pitch = projections.direction[4] * projections.spacing[1];
+  const double height = volume.world(middle(volume.size[0]), middle(volume.size[1]), middle(volume.size[2]))[1];
+  double centre = (up * height - view.projection_offset_y - projections.origin[1]) / pitch;
+  double step = up * volume.direction[5] * volume.spacing[2] / pitch;
+  if (std::abs(2 * centre - std::round(2 * centre)) < close) centre = 0.5 * std::round(2 * centre);
+  const double ends = middle(volume.size[2]) * std::abs(std::abs(step) - 1);
+  if (ends < close) step = std::copysign(1.0, step);
+  return {centre, step};
+}
+
+}  // namespace
 
 Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& projections) {
   const Matrix34 m = projection_matrix(view);
@@ -156,11 +183,11 @@ Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& pro
     for (int axis = 0; axis < 3; ++axis) {
       double sum = 0;
       for (int n = 0; n < 3; ++n) sum += m[4 * row + n] * volume.direction[3 * n + axis];
-      physical[4 * row + axis] = scale * sum * volume.spacing[axis];
+      physical[4 * row + axis] = (view.fan_stack && row == 1 ? 1 : scale) * sum * volume.spacing[axis];
     }
     double sum = m[4 * row + 3];
     for (int n = 0; n < 3; ++n) sum += m[4 * row + n] * centre[n];
-    physical[4 * row + 3] = scale * sum;
+    physical[4 * row + 3] = (view.fan_stack && row == 1 ? 1 : scale) * sum;
   }
   // physical detector mm to pixel indices: the inverse of origin + direction * (spacing o index) in the detector's
   // plane
@@ -173,6 +200,9 @@ Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& pro
     out[4 + n] = (d[1] * u + d[4] * v) / projections.spacing[1];
     out[8 + n] = w;
   }
+  if (!view.fan_stack) return out;
+  const auto row = row_of_slices(view, volume, projections);
+  for (int n = 0; n < 4; ++n) out[4 + n] = n == 2 ? row.step : n == 3 ? row.centre : 0;
   return out;
 }
 
@@ -197,6 +227,7 @@ Geometry circular_geometry(const CircularOptions& options) {
     view.source_offset_y = options.source_offset_y;
     view.projection_offset_x = options.projection_offset_x;
     view.projection_offset_y = options.projection_offset_y;
+    view.fan_stack = options.fan_stack;
     geometry.views.push_back(view);
   }
   check_geometry(geometry, "the circular geometry");
@@ -219,6 +250,32 @@ std::vector<std::int32_t> view_numbers(const Geometry& geometry) {
     numbers.push_back(view.number < 0 ? static_cast<std::int32_t>(numbers.size()) : view.number);
   return numbers;
 }
+
+namespace {
+
+/// Calls fail(text) if a view of a stack of fans is not as others are, or its rows leave their planes.
+template <class Fail>
+void check_fans(const View& view, const Geometry& geometry, const Fail& fail) {
+  if (view.fan_stack != geometry.fan_stack())
+    fail("one of this view and projection 0 is of a stack of fans, the other is not; give scans of one kind");
+  if (!view.fan_stack) return;
+  if (view.parallel())
+    fail(
+        "it is of a stack of fans, but the beam is parallel, whose rows are a stack by themselves; leave `fan_stack` "
+        "out, or give the source to detector distance");
+  if (view.out_of_plane_angle != 0 || (view.in_plane_angle != 0 && std::abs(view.in_plane_angle) != 180))
+    fail(fmt::format(
+        "it is of a stack of fans, but the detector is tilted (out-of-plane angle {:g}, in-plane angle {:g} "
+        "degrees), and rows would leave their planes; the angles must be 0 (in-plane: 0 or 180)",
+        view.out_of_plane_angle, view.in_plane_angle));
+  if (view.source_offset_y != 0)
+    fail(
+        fmt::format("it is of a stack of fans, but the source offset y is {:g} mm; each row has a source at its own "
+                    "height, so give 0",
+                    view.source_offset_y));
+}
+
+}  // namespace
 
 void check_geometry(const Geometry& geometry, const std::string& name) {
   if (geometry.views.empty())
@@ -263,6 +320,7 @@ void check_geometry(const Geometry& geometry, const std::string& name) {
           fmt::format("the source to detector distance is {} mm, but {} mm in projection 0; parallel (0) and divergent "
                       "views cannot be mixed",
                       view.sdd, geometry.views.front().sdd));
+    check_fans(view, geometry, fail);
     if (!view.parallel() && view.sdd < view.sid * (1 - 1e-9))
       fail(fmt::format(
           "the source to detector distance {} mm is smaller than the source to isocentre distance {} mm: the "
@@ -314,6 +372,11 @@ void check_projections(const Grid& projections, const std::string& projections_n
     throw InputError(
         fmt::format("{}: the direction matrix mixes the detector's axes with the view axis; the axes must be "
                     "(u, v, view)",
+                    projections_name));
+  if (geometry.fan_stack() && std::max(std::abs(d[1]), std::abs(d[3])) > 1e-6)
+    throw InputError(
+        fmt::format("{}: the direction matrix turns the images in their plane, but rows of a stack of fans stay in "
+                    "their planes; resample the projections along u and v",
                     projections_name));
   require_open_jaws(projections, geometry, geometry_name);
 }

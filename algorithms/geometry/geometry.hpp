@@ -7,6 +7,10 @@
 // a world point x becomes x' = M_R x; the source is at x' = (sx, sy, SID), the detector is the plane z' = SID - SDD,
 // and its point (u, v) is at x' = (px + u, py + v, SID - SDD). (u, v) are physical millimetres in the frame of the
 // projection image (its origin and spacing), never pixel indices.
+//
+// Stack of fans: as many fan beams, one above the other, as the detector has rows. The ray to (u, v) then starts at
+// x' = (sx, py + v, SID), in the plane of its row across the rotation axis, whose height on the object is that on the
+// detector. Nothing is tilted, and the source has no offset along v.
 #pragma once
 
 #include <array>
@@ -34,6 +38,9 @@ struct View {
   /// Place in the scan that it was taken from (select_views()); -1: its place in its Geometry.
   int number = -1;
 
+  /// Each detector row is seen by a source of its own, at its height. The same in all views of a scan.
+  bool fan_stack = false;
+
   bool parallel() const { return sdd == 0; }
 };
 
@@ -49,6 +56,7 @@ struct Geometry {
   RayEnds ray_ends = RayEnds::automatic;   ///< read by projectors that follow rays
 
   bool parallel() const { return !views.empty() && views.front().parallel(); }
+  bool fan_stack() const { return !views.empty() && views.front().fan_stack; }
 };
 
 /// The geometry of these of its views, each of which keeps its number.
@@ -60,12 +68,14 @@ std::vector<std::int32_t> view_numbers(const Geometry& geometry);
 using Matrix34 = std::array<double, 12>;
 
 /// Maps (x, y, z, 1) in world mm to homogeneous (u w, v w, w) in physical detector mm. w = z' - SID, negative in front
-/// of the source; 1 for a parallel beam. The same numbers as in RTK's geometry files.
+/// of the source; 1 for a parallel beam. The same numbers as in RTK's geometry files. A stack of fans is no projective
+/// map: there the second row gives v itself, not v w.
 Matrix34 projection_matrix(const View& view);
 /// Projection of the isocentre on the detector, (u, v) in mm.
 std::array<double, 2> isocentre_on_detector(const View& view);
 
-/// World position of the source in mm. For a parallel beam a point in the plane that the rays come from.
+/// World position of the source in mm. For a parallel beam a point in the plane that the rays come from; of a stack of
+/// fans the source at the height of the isocentre.
 std::array<double, 3> source_position(const View& view);
 
 /// World position in mm of the detector's physical point (u, v) in mm. A parallel beam has no detector distance: there
@@ -105,7 +115,8 @@ struct Ray {
 class ViewRays {
  public:
   explicit ViewRays(const View& view, double radius = 0);
-  /// The ray that meets the detector at (u, v) mm; it starts at the source, or in the source plane of a parallel beam.
+  /// The ray that meets the detector at (u, v) mm; it starts at the source, that of its row in a stack of fans, or in
+  /// the source plane of a parallel beam.
   Ray to(double u, double v) const;
 
  private:
@@ -119,7 +130,8 @@ class ViewRays {
 /// row w, w), with c = (size - 1)/2 the volume's centre index on each axis, so that the matrix elements stay small
 /// enough for float32. w = (SID - s)/SID, where s is the coordinate towards the source: 1 at the isocentre's depth,
 /// positive in front of the source, 1 everywhere for a parallel beam. 1/w^2 is then the distance weight of Feldkamp,
-/// Davis & Kress (1984).
+/// Davis & Kress (1984). Stack of fans: the second row gives the detector's row itself, not row w, and is rounded to
+/// half rows, and to a row a slice, where it is so to a millionth, so that rows on slices are so to the last bit.
 Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& projections);
 
 /// Input of circular_geometry. Lengths in mm, angles in degrees.
@@ -133,6 +145,7 @@ struct CircularOptions {
   double projection_offset_x = 0, projection_offset_y = 0;
   double source_offset_x = 0, source_offset_y = 0;
   double out_of_plane_angle = 0, in_plane_angle = 0;
+  bool fan_stack = false;  ///< each detector row has a source of its own
 };
 
 /// Makes a circular scan. The end of the arc is not a separate view (0 to 359 for 360 views of a full turn). Throws
@@ -140,16 +153,23 @@ struct CircularOptions {
 Geometry circular_geometry(const CircularOptions& options);
 
 /// Throws InputError that names `name` and the view if there are no views, a number is not finite, SID is not positive,
-/// SDD is negative or smaller than SID but not 0, or parallel and divergent views are mixed.
+/// SDD is negative or smaller than SID but not 0, or parallel and divergent views, or stacks of fans and others, are
+/// mixed; of a stack of fans, if the beam is parallel, something is tilted, or the source has an offset along v.
 void check_geometry(const Geometry& geometry, const std::string& name);
 
 enum class DetectorShape { flat, flat_or_cylinder };
 
 /// Throws InputError unless `projections` is a stack (u, v, view) that fits the geometry: as many views, no axis of the
 /// detector mixed with the view axis, and a shape that the caller can handle. A cylinder needs a divergent beam and may
-/// not bend round the source.
+/// not bend round the source. Rows of a stack of fans run along u.
 void check_projections(const Grid& projections, const std::string& projections_name, const Geometry& geometry,
                        const std::string& geometry_name, DetectorShape shape = DetectorShape::flat);
+
+/// Throws InputError unless the slices of the volume, its index axis k, lie across the rotation axis where the scan is
+/// a stack of fans: only then a row stays in one.
+void check_fan_stack(const Geometry& geometry, const Grid& volume, const std::string& volume_name);
+/// Throws InputError with the text "{what} does not take a stack of fans; {remedy}" if the scan is one.
+void refuse_fan_stack(const Geometry& geometry, const std::string& what, const std::string& remedy);
 
 /// Distribution of the gantry angles on the circle. Angles in radians, vectors in the order of the views.
 struct AngularCoverage {

@@ -311,6 +311,7 @@ std::string geometry_text(const Geometry& geometry, TextFormat format, const Det
   if (geometry.radius_cylindrical_detector != 0)
     throw InputError(fmt::format("the detector is a cylinder of radius {} mm, which only RTK's XML can say",
                                  geometry.radius_cylindrical_detector));
+  refuse_fan_stack(geometry, "the format of ASTRA's vectors and of matrices", "write RTK's XML (.xml)");
   if (format == TextFormat::astra && !detector.spacing)
     throw InputError(
         "ASTRA's vectors hold the steps between pixels, which are not known; give `detector.spacing = DU,DV` in mm");

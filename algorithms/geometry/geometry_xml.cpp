@@ -54,6 +54,10 @@ constexpr const char* open_jaw_text = "1.79769313486231e+308";
 // A processing instruction, which is XML's place for what one program alone understands: RTK passes over it.
 constexpr std::string_view detector_note = "halocline-detector";
 
+// Version of the format for stacks of fans, which RTK has not: it refuses the file by its version, and does not take it
+// for a cone beam. Such files hold no matrices, as no projective map is a stack of fans.
+constexpr std::string_view fan_stack_version = "fan stack 1";
+
 bool same_tag(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
@@ -97,11 +101,12 @@ class Reader {
                       "give a geometry file, as RTK or 'halocline geometry' write it",
                       path_, root.name()));
     const std::string_view version = root.attribute("version").value();
-    if (version != "2" && version != "3")
+    view_.fan_stack = version == fan_stack_version;
+    if (version != "2" && version != "3" && !view_.fan_stack)
       throw InputError(
-          fmt::format("{}: version \"{}\" of the geometry format; 2 and 3 can be read, so make the file again "
+          fmt::format("{}: version \"{}\" of the geometry format; 2, 3 and \"{}\" can be read, so make the file again "
                       "with a present RTK or with 'halocline geometry'",
-                      path_, version));
+                      path_, version, fan_stack_version));
     commas_ = has_decimal_commas(root);
     read_children(root, 1);
     check_geometry(geometry_, path_);
@@ -236,6 +241,11 @@ class Reader {
   }
 
   void commit() {
+    if (!matrix_.empty() && view_.fan_stack)
+      throw InputError(
+          fmt::format("{}: projection {} has a <Matrix>, but the scan is a stack of fans, which no matrix describes; "
+                      "remove the <Matrix> elements, or give version \"3\" if it is none",
+                      path_, geometry_.views.size()));
     if (!matrix_.empty()) {
       const Matrix34 computed = projection_matrix(view_);
       for (int n = 0; n < 12; ++n)
@@ -275,6 +285,15 @@ std::string field_text(const XmlField& field, const View& view) {
   return field.kind == Kind::collimation && value >= open_jaw ? open_jaw_text : digits(value);
 }
 
+std::string matrix_text(const View& view) {
+  const Matrix34 m = projection_matrix(view);
+  std::string text = "    <Matrix>\n";
+  for (int row = 0; row < 3; ++row)
+    text += fmt::format("      {:>19} {:>19} {:>19} {:>19}\n", digits(m[4 * row]), digits(m[4 * row + 1]),
+                        digits(m[4 * row + 2]), digits(m[4 * row + 3]));
+  return text + "    </Matrix>\n";
+}
+
 std::string note_of(const DetectorPixels& detector) {
   if (!detector.size || !detector.spacing) return {};
   const auto& [columns, rows] = *detector.size;
@@ -301,7 +320,9 @@ std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detecto
   check_geometry(geometry, "the geometry to be written");
   const View& front = geometry.views.front();
   std::vector<XmlField> own;  // the fields that each projection states itself
-  std::string text = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n";
+  std::string text =
+      fmt::format("<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"{}\">\n",
+                  geometry.fan_stack() ? fan_stack_version : "3");
   text += note_of(detector);
   for (const XmlField& field : fields) {
     const bool constant = std::all_of(geometry.views.begin(), geometry.views.end(),
@@ -317,12 +338,8 @@ std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detecto
   for (const View& view : geometry.views) {
     text += fmt::format("  <Projection>\n    <GantryAngle>{}</GantryAngle>\n", angle_text(view.gantry_angle));
     for (const XmlField& field : own) text += fmt::format("    <{0}>{1}</{0}>\n", field.tag, field_text(field, view));
-    const Matrix34 m = projection_matrix(view);
-    text += "    <Matrix>\n";
-    for (int row = 0; row < 3; ++row)
-      text += fmt::format("      {:>19} {:>19} {:>19} {:>19}\n", digits(m[4 * row]), digits(m[4 * row + 1]),
-                          digits(m[4 * row + 2]), digits(m[4 * row + 3]));
-    text += "    </Matrix>\n  </Projection>\n";
+    if (!view.fan_stack) text += matrix_text(view);
+    text += "  </Projection>\n";
   }
   return text + "</RTKThreeDCircularGeometry>\n";
 }

@@ -15,6 +15,8 @@ using std::numbers::pi;
 
 void check_axis_stack(const Grid& projections, const Geometry& geometry) {
   check_projections(projections, "the projections", geometry, "the geometry");
+  refuse_fan_stack(geometry, "the search for the rotation axis",
+                   "give one row and the geometry without `fan_stack`, a fan beam");
   const auto& d = projections.direction;
   if (!(d[0] > 0.9999) || !(d[4] > 0.9999))
     throw InputError(

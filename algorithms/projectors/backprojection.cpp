@@ -45,7 +45,7 @@ bool images_were_fastest(std::span<const DeviceModel> devices) {
 
 std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                              const std::array<double, 3>& reach) {
-  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size,
+  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size, stack = geometry.fan_stack(),
           limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
     const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size[axis]) - 1); };
     double lowest = static_cast<double>(limit), highest = -1;
@@ -57,7 +57,7 @@ std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Gri
                                     : static_cast<double>(slices.begin) - reach[2] - centre(2);
         const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
         if (w <= 0) return {0, limit};
-        const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / w;
+        const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / (stack ? 1 : w);
         lowest = std::min(lowest, v);
         highest = std::max(highest, v);
       }
@@ -122,9 +122,9 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   }
   for (const int view : order_)
     for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
-  kernel_.options = fmt::format("-D DISTANCE_WEIGHT={}{}{}{}", options.distance_weight ? 1 : 0,
+  kernel_.options = fmt::format("-D DISTANCE_WEIGHT={}{}{}{}{}", options.distance_weight ? 1 : 0,
                                 options.variance ? " -D VARIANCE" : "", k_invariant ? " -D K_INVARIANT" : "",
-                                single_row ? " -D SINGLE_ROW" : "");
+                                single_row ? " -D SINGLE_ROW" : "", geometry.fan_stack() ? " -D FAN_STACK" : "");
   if (tile_)
     kernel_.options += tile_->options();
   else if (layout_ == Layout::columns)
@@ -335,6 +335,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   const Grid& stack = projections.grid();
   check_projections(stack, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
+  check_fan_stack(geometry, grid, "the volume");
   if (parameters.hardware_interpolation)
     require_textures(true, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");

@@ -37,15 +37,21 @@ CoordinateError quotient(const MatrixRow& top, const MatrixRow& w) {
   return {std::abs(static_cast<double>(top.rounded * inverse) - u), 1.001 * 0x1p-24 * apart};
 }
 
+// v of a stack of fans, which is the sum itself.
+CoordinateError undivided(const MatrixRow& row) {
+  return {std::abs(static_cast<double>(row.rounded) - row.exact), 1.001 * 0x1p-24 * row.apart};
+}
+
 }  // namespace
 
 CoordinateError coordinate_error(const Matrix34& matrix, const std::array<std::size_t, 3>& size,
-                                 const std::array<std::size_t, 3>& index) {
+                                 const std::array<std::size_t, 3>& index, bool fan_stack) {
   std::array<double, 3> x;
   for (int axis = 0; axis < 3; ++axis)
     x[axis] = static_cast<double>(index[axis]) - 0.5 * (static_cast<double>(size[axis]) - 1);
   const MatrixRow w = row_of(&matrix[8], x);
-  const CoordinateError u = quotient(row_of(&matrix[0], x), w), v = quotient(row_of(&matrix[4], x), w);
+  const MatrixRow row = row_of(&matrix[4], x);
+  const CoordinateError u = quotient(row_of(&matrix[0], x), w), v = fan_stack ? undivided(row) : quotient(row, w);
   return {std::max(u.error, v.error), std::max(u.bound, v.bound)};
 }
 
@@ -64,12 +70,12 @@ CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& vol
     const View& view = geometry.views[static_cast<std::size_t>(n) % geometry.views.size()];
     const Matrix34 m = index_to_detector(view, volume, stack);
     const auto row = [&](int r) { return m[r] * x[0] + m[r + 1] * x[1] + m[r + 2] * x[2] + m[r + 3]; };
-    const double w = row(8), u = row(0) / w, v = row(4) / w;
+    const double w = row(8), u = row(0) / w, v = view.fan_stack ? row(4) : row(4) / w;
     constexpr double nearest = 0.01;  // of SID: nearer to the source, digits are lost whatever the scan is
     if (w <= nearest || u <= -1 || v <= -1 || u >= static_cast<double>(stack.size[0]) ||
         v >= static_cast<double>(stack.size[1]))
       continue;
-    const CoordinateError each = coordinate_error(m, volume.size, index);
+    const CoordinateError each = coordinate_error(m, volume.size, index, view.fan_stack);
     worst = {std::max(worst.error, each.error), std::max(worst.bound, each.bound)};
   }
   return worst;

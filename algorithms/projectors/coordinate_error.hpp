@@ -16,9 +16,9 @@ struct CoordinateError {
 };
 
 /// The larger of u's and v's, by bound, at a voxel `index` that is in front of the source. `matrix`: as
-/// index_to_detector() makes it of a grid of `size`.
+/// index_to_detector() makes it of a grid of `size`, and of a stack of fans if that is set.
 CoordinateError coordinate_error(const Matrix34& matrix, const std::array<std::size_t, 3>& size,
-                                 const std::array<std::size_t, 3>& index);
+                                 const std::array<std::size_t, 3>& index, bool fan_stack = false);
 
 /// The largest of both over so many pseudo-random voxels, the corners among them, a view each in turn, that are seen by
 /// a detector of the stack.

@@ -28,7 +28,8 @@ std::array<double, 3> ray_distances(const Geometry& geometry, const Grid& volume
     // a step of a column and of a row, in mm on the plane across the view through the volume's middle
     std::array<Vector3, 2> steps;
     for (int axis = 0; axis < 2; ++axis) {
-      const double step = projections.size[axis] > 1 ? share * projections.spacing[axis] : 0;
+      const double part = axis == 1 && view.fan_stack ? 1 : share;
+      const double step = projections.size[axis] > 1 ? part * projections.spacing[axis] : 0;
       steps[axis] = add_scaled(detector_point(view, step * d[axis], step * d[3 + axis]), -1, origin);
     }
     for (int axis = 0; axis < 3; ++axis) {

@@ -22,10 +22,10 @@ Vector3 from_centre(const Grid& volume, const Vector3& index) {
 struct Seen {
   double u, v, w;  // pixels; w as index_to_detector() has it
 };
-Seen seen(const Matrix34& m, const Vector3& x) {
+Seen seen(const View& view, const Matrix34& m, const Vector3& x) {
   const auto row = [&](int r) { return m[r] * x[0] + m[r + 1] * x[1] + m[r + 2] * x[2] + m[r + 3]; };
   const double w = row(8);
-  return {row(0) / w, row(4) / w, w};
+  return {row(0) / w, view.fan_stack ? row(4) : row(4) / w, w};
 }
 
 // Bilinear between pixels, zero where there is none; a single row is as high as its pixels.
@@ -49,6 +49,7 @@ struct IndexRay {
 };
 struct PixelRays {
   IndexRay centre;
+  bool within_slice = false;      // of a volume of one, seen by one row: as cl/distance_driven.cl
   std::array<IndexRay, 4> sides;  // left, right, below, above: distance-driven only
   int axis = 0;
 };
@@ -68,6 +69,8 @@ PixelRays pixel_rays(const ViewRays& rays, const ExactScan& scan, Projector proj
   result.centre = index_ray(rays, scan, column, row);
   if (projector == Projector::distance_driven) {
     constexpr double sides[4][2] = {{-0.5, 0}, {0.5, 0}, {0, -0.5}, {0, 0.5}};
+    result.within_slice = scan.stack.size[1] == 1 && scan.volume.size[2] == 1 &&
+                          std::abs(result.centre.step[2]) < 1e-9 && std::abs(result.centre.start[2]) <= 0.5;
     for (int n = 0; n < 4; ++n) result.sides[n] = index_ray(rays, scan, column + sides[n][0], row + sides[n][1]);
   }
   const Vector3& step = result.centre.step;
@@ -94,6 +97,7 @@ OnPlane on_plane(const PixelRays& rays, Projector projector, double m) {
         return std::abs(at(rays.sides[one], others[n]) - at(rays.sides[other], others[n]));
       };
       result.width[n] = std::max(1.0 / 64, apart(0, 1) + apart(2, 3));  // as cl/distance_driven.cl
+      if (rays.within_slice && others[n] == 2) result.at[n] = 0, result.width[n] = 1;
     }
   }
   return result;
@@ -180,7 +184,7 @@ double exact_backprojection(const ExactScan& scan, const std::array<double, 3>& 
   double sum = 0;
   for (std::size_t n = 0; n < scan.geometry.views.size(); ++n) {
     const View& view = scan.geometry.views[n];
-    const auto [u, v, w] = seen(index_to_detector(view, scan.volume, scan.stack), x);
+    const auto [u, v, w] = seen(view, index_to_detector(view, scan.volume, scan.stack), x);
     if (w <= 0) continue;
     sum += interpolated(scan.stack, u, v, [&](std::size_t column, std::size_t row) { return value(column, row, n); }) *
            (view.parallel() ? 1 : 1 / (w * w));
@@ -199,15 +203,16 @@ double exact_fdk(const ExactScan& scan, const std::array<double, 3>& point, cons
   double sum = 0;
   for (std::size_t n = 0; n < scan.geometry.views.size(); ++n) {
     const View& view = scan.geometry.views[n];
-    const auto [u, v, w] = seen(index_to_detector(view, scan.volume, stack), x);
+    const auto [u, v, w] = seen(view, index_to_detector(view, scan.volume, stack), x);
     if (w <= 0) continue;
     std::size_t held = stack.size[1];  // the row that `weighted` is of: none yet
     const double filtered = interpolated(stack, u, v, [&](std::size_t column, std::size_t row) {
       for (std::size_t c = 0; c < columns && held != row; ++c) {
         const double across = stack.origin[0] + static_cast<double>(c) * stack.spacing[0] + view.projection_offset_x -
                               view.source_offset_x,
-                     along = stack.origin[1] + static_cast<double>(row) * stack.spacing[1] + view.projection_offset_y -
-                             view.source_offset_y;
+                     along = view.fan_stack ? 0
+                                            : stack.origin[1] + static_cast<double>(row) * stack.spacing[1] +
+                                                  view.projection_offset_y - view.source_offset_y;
         weighted[c] = value(c, row, n) * (view.parallel() ? 1 : view.sdd / std::hypot(view.sdd, across, along));
       }
       held = row;
@@ -251,20 +256,21 @@ ExactSum exact_projection(const ExactScan& scan, Projector projector, const Inde
 ExactSum exact_adjoint(const ExactScan& scan, Projector projector, const Index3& voxel, const ValueAt& value) {
   const Vector3 at{static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])};
   const Vector3 x = from_centre(scan.volume, at);
+  const bool stack = scan.geometry.fan_stack();
   ExactSum sum;
   for (std::size_t n = 0; n < scan.geometry.views.size(); ++n) {
     const ViewRays view(scan.geometry.views[n]);
     const Matrix34 m = index_to_detector(scan.geometry.views[n], scan.volume, scan.stack);
-    const auto [u, v, w] = seen(m, x);
+    const auto [u, v, w] = seen(scan.geometry.views[n], m, x);
     const Vector3 reach = reach_of(pixel_rays(view, scan, projector, u, v), projector, at);
     double half_u = 0, half_v = 0, least = w;  // of the box's shadow: see shadow() in cl/gather.clh
     for (int axis = 0; axis < 3; ++axis) {
       half_u += reach[axis] * std::abs(m[axis] - u * m[8 + axis]);
-      half_v += reach[axis] * std::abs(m[4 + axis] - v * m[8 + axis]);
+      half_v += reach[axis] * std::abs(stack ? m[4 + axis] : m[4 + axis] - v * m[8 + axis]);
       least -= reach[axis] * std::abs(m[8 + axis]);
     }
     const Whole columns = within(u, half_u / least, scan.stack.size[0]),
-                rows = within(v, half_v / least, scan.stack.size[1]);
+                rows = within(v, stack ? half_v : half_v / least, scan.stack.size[1]);
     for (std::int64_t row = rows.first; row <= rows.last; ++row)
       for (std::int64_t column = columns.first; column <= columns.last; ++column) {
         const PixelRays rays = pixel_rays(view, scan, projector, static_cast<double>(column), static_cast<double>(row));

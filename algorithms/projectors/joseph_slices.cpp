@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t ray_floats = 18, moment = 3, column_step = 6, row_step = 12;
 
 // Neither the direction of a view's rays along k nor the moments that give k depend on the column.
-bool within_slices(const float* view, bool one_row) {
+bool within_slices(const float* view, bool one_row, bool fan_stack) {
+  if (fan_stack) return true;
   const auto zero = [&](std::initializer_list<std::size_t> places) {
     return std::all_of(places.begin(), places.end(), [&](std::size_t place) { return view[place] == 0; });
   };
@@ -25,7 +26,8 @@ bool within_slices(const float* view, bool one_row) {
 }
 
 // The k of a row as cl/rays.clh computes it, if every device does so without rounding on the way.
-std::optional<float> exact_k(const float* view, float v, float centre) {
+std::optional<float> exact_k(const float* view, float v, float centre, bool fan_stack) {
+  if (fan_stack) return centre + std::fma(v, view[row_step + 2], view[2]);
   const bool follows_i = std::abs(view[0]) >= std::abs(view[1]);
   const std::size_t from = moment + (follows_i ? 1 : 0);
   const float across = std::fma(v, view[row_step + from], view[from]), along = view[follows_i ? 0 : 1];
@@ -44,12 +46,12 @@ std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, c
   constexpr std::size_t most_voxels = std::size_t{1} << 25;  // of a slice: kernels count a block's with an int
   if (!table.plain() || !table.upright() || volume.slice() > most_voxels) return std::nullopt;
   for (std::size_t view = 0; view < table.axes.size(); ++view)
-    if (!within_slices(&table.rays[ray_floats * view], projections.size[1] == 1)) return std::nullopt;
+    if (!within_slices(&table.rays[ray_floats * view], projections.size[1] == 1, table.fan_stack)) return std::nullopt;
 
   const float centre = 0.5f * static_cast<float>(volume.size[2] - 1),
               middle = 0.5f * static_cast<float>(projections.size[1] - 1);
   const auto k_of = [&](std::size_t view, std::size_t row) {
-    return exact_k(&table.rays[ray_floats * view], static_cast<float>(row) - middle, centre);
+    return exact_k(&table.rays[ray_floats * view], static_cast<float>(row) - middle, centre, table.fan_stack);
   };
   constexpr float farthest = 1 << 22;  // whole numbers and halves are exact
   const auto first = k_of(0, 0);
@@ -103,7 +105,7 @@ void RayProjection::project_slices(Slab& slab, Range views) const {
   add_spacing(arguments, volume_);
   arguments.insert(arguments.end(),
                    {batch_of(projections_, {0, number(rows)}, views), slice_rows_->row_of_0, slice_rows_->row_step});
-  slab.launch({"joseph_slices.cl", "joseph_slices_project", slice_rows_->options()},
+  slab.launch({"joseph_slices.cl", "joseph_slices_project", slice_rows_->options() + fans_option(table_)},
               {columns * parts_of(std::min(places, slice_block), slice_rows_->each()),
                static_cast<std::size_t>(views.count()), parts_of(places, slice_block)},
               arguments);

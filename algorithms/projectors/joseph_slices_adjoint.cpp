@@ -83,7 +83,8 @@ void SliceBackprojection::filter(Slab& slab, Range views, const Scalars&) const 
   std::vector<SlabArgument> arguments{in("rays"), out("columns"), slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch);
-  slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_table", ""}, {columns, count, 1}, arguments);
+  slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_table", fans_option(table_)}, {columns, count, 1},
+              arguments);
 
   const auto places = static_cast<std::size_t>(slices.count());
   if (places == 0) return;
@@ -105,7 +106,7 @@ void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices, cons
   const std::size_t lanes = std::min(most_lanes, parts_of(places, rows_.each())),
                     tile_j = std::min(group / lanes, most_voxels) / tile_i;
   slab.launch({"joseph_slices_adjoint.cl", "joseph_slices_adjoint_backproject",
-               group < 256 ? fmt::format("-D GROUP={}", group) : std::string()},
+               (group < 256 ? fmt::format("-D GROUP={}", group) : std::string()) + fans_option(table_)},
               {group * parts_of(volume_.size[0], tile_i), parts_of(volume_.size[1], tile_j),
                parts_of(places, slice_block) * (all_lanes / most_lanes)},
               {group, 1, 1},

@@ -108,7 +108,9 @@ Patches::Patches(const Device& device, const Geometry& geometry, const Grid& vol
   if (most < sums_of_voxel / 4)
     throw InputError(
         fmt::format("{} takes groups of {} work-items; patches need {}", device.info().name, most, sums_of_voxel / 4));
-  options_ = fmt::format("-D DISTANCE_WEIGHT=0{}", projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
+  check_fan_stack(geometry, volume, "the volume");
+  options_ = fmt::format("-D DISTANCE_WEIGHT=0{}{}", projections.size[1] == 1 ? " -D SINGLE_ROW" : "",
+                         geometry.fan_stack() ? " -D FAN_STACK" : "");
   const std::vector<float> none(12 * geometry.views.size(), 0.0f);
   matrices_ = filled("matrices", none.data(), none.size() * sizeof(float));
   replace_views(0, geometry);
@@ -152,7 +154,7 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
 }
 
 Patches::Sight Patches::sight_of(std::span<const View> views) const {
-  Sight sight{projections_.size[1] == 1, true};
+  Sight sight{projections_.size[1] == 1 && !geometry_.fan_stack(), true};
   if (box_places_.size() * views.size() > most_checks) return {false, false};
   for (const View& view : views) {
     const Matrix34 matrix = index_to_detector(view, volume_, projections_);
@@ -251,6 +253,8 @@ void Patches::replace_views(std::size_t first, const Geometry& geometry) {
   const std::vector<View>& views = geometry.views;
   if (geometry.radius_cylindrical_detector != 0)
     throw InputError("the new views have a cylindrical detector; patches have flat ones");
+  if (geometry.fan_stack() != geometry_.fan_stack())
+    throw InputError("the new views and those there are are not both of a stack of fans; give views of one kind");
   if (first > geometry_.views.size() || views.size() > geometry_.views.size() - first)
     throw InputError({.what = "the new views",
                       .found = fmt::format("{} from {} on", views.size(), first),

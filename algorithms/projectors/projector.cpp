@@ -73,6 +73,7 @@ bool has_images_that_pay(const Geometry& geometry, const Grid& volume, const Gri
 
 void check_projection_grids(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   check_grid(volume, "the volume");
+  check_fan_stack(geometry, volume, "the volume");
   check_projections(projections, "the projections", geometry, "the geometry", DetectorShape::flat_or_cylinder);
   const auto& d = projections.direction;
   if (geometry.radius_cylindrical_detector != 0 && std::max(std::abs(d[1]), std::abs(d[3])) > 1e-4)

@@ -34,6 +34,15 @@ void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const
 
 /// Options for cylindrical detectors and for rays that end in the volume: cl/rays.clh.
 std::string table_options(const RayTable& table);
+/// ... and for stacks of fans.
+inline const char* fans_option(const RayTable& table) {
+  return table.fan_stack ? " -D FAN_STACK" : "";
+}
+/// Options of the kernels of a projector that every form takes.
+inline std::string form_options(Projector projector, const RayTable& table) {
+  const bool within = table.within_slice && projector == Projector::distance_driven;
+  return std::string(fans_option(table)) + (within ? " -D WITHIN_SLICE" : "");
+}
 /// Option of Siddon's kernels where rays may run in faces between voxels.
 inline const char* faces_option(bool faces) {
   return faces ? " -D FACES" : "";

@@ -27,7 +27,8 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
   // seen from the source, a cylinder's rows are not those of the plane that touches it
   if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
-  if (brick != nullptr && upright_ && bricks_take(projections.size[0], projections.size[1])) brick_ = *brick;
+  if (brick != nullptr && upright_ && !table_.fan_stack && bricks_take(projections.size[0], projections.size[1]))
+    brick_ = *brick;
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
       matrices_.push_back(static_cast<float>(value));
@@ -85,9 +86,11 @@ void RayBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   arguments.insert(arguments.end(), {out("lines"), out("values"), slab.extent(slab.interior())});
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
-  slab.launch(ray_kernel(projector_, "table", table_options(table_) + faces_option(faces_), stacks_ ? "stacks" : ""),
-              {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
-              arguments);
+  slab.launch(
+      ray_kernel(projector_, "table", table_options(table_) + faces_option(faces_) + form_options(projector_, table_),
+                 stacks_ ? "stacks" : ""),
+      {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
+      arguments);
 }
 
 void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const Scalars&) const {
@@ -101,7 +104,7 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const 
     constexpr std::size_t tile = 16;  // TILE of joseph_tiles.cl
     const auto parts = [](std::size_t all) { return (all + tile - 1) / tile; };
     return slab.launch(
-        ray_kernel(projector_, "backproject", "", "tiles"),
+        ray_kernel(projector_, "backproject", fans_option(table_), "tiles"),
         {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
         arguments);
   }
@@ -117,12 +120,13 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices, const 
     const auto group = work_group_within({8, 16, 1}, slab.device());
     const std::string shape =
         group[1] < 16 ? fmt::format(" -D GROUP_WIDTH={} -D GROUP_HEIGHT={}", group[0], group[1]) : "";
-    return slab.launch(
-        ray_kernel(projector_, "backproject", options + (upright_ ? " -D UPRIGHT" : "") + shape, "stacks"), global,
-        group, arguments);
+    return slab.launch(ray_kernel(projector_, "backproject",
+                                  options + (upright_ ? " -D UPRIGHT" : "") + shape + fans_option(table_), "stacks"),
+                       global, group, arguments);
   }
-  slab.launch(ray_kernel(projector_, "backproject", options + table_options(table_) + faces_option(faces_)), global,
-              arguments);
+  slab.launch(ray_kernel(projector_, "backproject",
+                         options + table_options(table_) + faces_option(faces_) + form_options(projector_, table_)),
+              global, arguments);
 }
 
 }  // namespace halocline

@@ -12,12 +12,13 @@ constexpr double face_slack = 2e-3;  // voxels: twice that of cl/siddon_faces.cl
 /// The rays of one view of a flat detector, as the kernels have them, and the faces of one index axis.
 class ViewAcross {
  public:
-  ViewAcross(const float* rays, const Grid& volume, const Grid& projections, int axis)
+  ViewAcross(const float* rays, bool fan_stack, const Grid& volume, const Grid& projections, int axis)
       : rays_(rays),
+        fan_stack_(fan_stack),
         axis_(axis),
         faces_(static_cast<double>(volume.size[axis])),
         half_way_(0.5 * std::hypot(static_cast<double>(volume.size[0]), static_cast<double>(volume.size[1]),
-                                   static_cast<double>(volume.size[2]))),
+                                   fan_stack ? 1 : static_cast<double>(volume.size[2]))),
         columns_(static_cast<double>(projections.size[0])),
         rows_(static_cast<double>(projections.size[1])) {}
 
@@ -54,7 +55,11 @@ class ViewAcross {
       out[n] = static_cast<double>(rays_[first + n]) + u * rays_[first + 6 + n] + v * rays_[first + 12 + n];
     return out;
   }
-  Vector3 direction(double u, double v) const { return vector(0, u, v); }
+  Vector3 direction(double u, double v) const {
+    Vector3 d = vector(0, u, v);
+    if (fan_stack_) d[2] = 0;
+    return d;
+  }
   /// True if the ray does not move across the axis.
   bool along(double u, double v) const {
     const Vector3 d = direction(u, v);
@@ -63,6 +68,7 @@ class ViewAcross {
   /// Coordinate of the ray's point nearest to the volume's middle, from the first face.
   double at(double u, double v) const {
     const Vector3 d = direction(u, v);
+    if (fan_stack_ && axis_ == 2) return vector(0, u, v)[2] + 0.5 * faces_;
     return cross(d, vector(3, u, v))[axis_] / dot(d, d) + 0.5 * faces_;
   }
   bool in_face(double at) const {
@@ -71,6 +77,7 @@ class ViewAcross {
   }
 
   const float* rays_;
+  bool fan_stack_;
   int axis_;
   double faces_, half_way_, columns_, rows_;
 };
@@ -81,7 +88,7 @@ bool may_run_in_faces(const RayTable& table, const Grid& volume, const Grid& pro
   if (!table.arcs.empty()) return true;
   for (std::size_t at = 0; at < table.rays.size(); at += 18)
     for (int axis = 0; axis < 3; ++axis)
-      if (ViewAcross(&table.rays[at], volume, projections, axis).any_in_face()) return true;
+      if (ViewAcross(&table.rays[at], table.fan_stack, volume, projections, axis).any_in_face()) return true;
   return false;
 }
 

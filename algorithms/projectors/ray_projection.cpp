@@ -94,8 +94,8 @@ void RayProjection::check_device(const DeviceInfo& device) const {
 }
 
 std::string RayProjection::image_options(int axis) const {
-  return fmt::format("-D AXIS={} -D PACK={}{}", axis, order_.empty() ? 1 : 2,
-                     parameters_.hardware_interpolation ? " -D HARDWARE" : "");
+  return fmt::format("-D AXIS={} -D PACK={}{}{}", axis, order_.empty() ? 1 : 2,
+                     parameters_.hardware_interpolation ? " -D HARDWARE" : "", fans_option(table_));
 }
 
 Requirements RayProjection::requirements() const {
@@ -192,7 +192,7 @@ void RayProjection::project(Slab& slab, Range views, const Scalars&) const {
   };
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
   const auto launch = [&](const std::string& form, std::vector<SlabArgument> arguments) {
-    const std::string options = form + faces_option(faces_);
+    const std::string options = form + faces_option(faces_) + form_options(parameters_.projector, table_);
     add_common(arguments);
     // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
     const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.cl

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
@@ -56,14 +57,15 @@ class Touching {
                  along = view_.source_offset_y - view_.projection_offset_y;
     const double u = (radius_ * std::sin(angle(at.u)) - view_.source_offset_x) / share(at.u) + across;
     const double v = (centre_[1] + pitch_[1] * at.v - along) / share(at.u) + along;
-    return {(u - centre_[0]) / pitch_[0], (v - centre_[1]) / pitch_[1]};
+    return {(u - centre_[0]) / pitch_[0], view_.fan_stack ? at.v : (v - centre_[1]) / pitch_[1]};
   }
   /// cl/rays.clh's, of the places half a column apart.
   std::vector<float> arc() const {
     std::vector<float> out;
     for (double u = -half_ - 0.5; u <= half_ + 0.75; u += 0.5) {
       const DetectorPlace middle = (*this)({u, 0});
-      for (const double value : {middle.u, middle.v, 1 / share(u), share(u)}) out.push_back(static_cast<float>(value));
+      const double step = view_.fan_stack ? 1 : 1 / share(u);
+      for (const double value : {middle.u, middle.v, step, share(u)}) out.push_back(static_cast<float>(value));
     }
     return out;
   }
@@ -76,9 +78,30 @@ class Touching {
   std::array<double, 2> pitch_, centre_;  // mm
 };
 
-/// Direction and moment at the detector's centre and their steps a column and a row: what cl/rays.clh says.
-using ViewVectors = std::array<Vector3, 6>;
+/// Direction and moment at the detector's centre and their steps a column and a row: what cl/rays.clh says. Stack of
+/// fans: those within a slice, and k of the middle row and its step a row.
+struct ViewVectors : std::array<Vector3, 6> {
+  bool fan_stack = false;
+  double k = 0, k_step = 0;
+};
+ViewVectors vectors_of_fans(const View& view, const Grid& volume, const Grid& projections) {
+  const double column = 0.5 * (static_cast<double>(projections.size[0]) - 1),
+               row = 0.5 * (static_cast<double>(projections.size[1]) - 1);
+  const auto level = [](Vector3 point) {
+    point[2] = 0;
+    return point;
+  };
+  const Vector3 centre = level(pixel(view, volume, projections, column, row)),
+                step = level(minus(pixel(view, volume, projections, column + 1, row), centre)),
+                source = level(centred_index(volume, source_position(view)));
+  const Matrix34 m = index_to_detector(view, volume, projections);
+  return {{minus(centre, source), cross(source, centre), step, cross(source, step), {}, {}},
+          true,
+          (row - m[7]) / m[6],
+          1 / m[6]};
+}
 ViewVectors vectors_of(const View& view, const Grid& volume, const Grid& projections) {
+  if (view.fan_stack) return vectors_of_fans(view, volume, projections);
   const double column = 0.5 * (static_cast<double>(projections.size[0]) - 1),
                row = 0.5 * (static_cast<double>(projections.size[1]) - 1);
   const Vector3 centre = pixel(view, volume, projections, column, row);
@@ -92,11 +115,11 @@ ViewVectors vectors_of(const View& view, const Grid& volume, const Grid& project
       const double longest = std::max({std::abs(direction[0]), std::abs(direction[1]), std::abs(direction[2])});
       for (double& component : direction) component /= longest;
     }
-    return {direction, cross(centre, direction), Vector3{}, cross(step_u, direction),
-            Vector3{}, cross(step_v, direction)};
+    return {{direction, cross(centre, direction), Vector3{}, cross(step_u, direction), Vector3{},
+             cross(step_v, direction)}};
   }
   const Vector3 source = centred_index(volume, source_position(view));
-  return {minus(centre, source), cross(source, centre), step_u, cross(source, step_u), step_v, cross(source, step_v)};
+  return {{minus(centre, source), cross(source, centre), step_u, cross(source, step_u), step_v, cross(source, step_v)}};
 }
 
 struct CentredRay {
@@ -107,6 +130,10 @@ CentredRay ray_at(const ViewVectors& view, double u, double v) {
   for (int axis = 0; axis < 3; ++axis) {
     ray.direction[axis] = view[0][axis] + u * view[2][axis] + v * view[4][axis];
     ray.moment[axis] = view[1][axis] + u * view[3][axis] + v * view[5][axis];
+  }
+  if (view.fan_stack) {
+    const double k = view.k + v * view.k_step;
+    ray.moment[0] = -k * ray.direction[1], ray.moment[1] = k * ray.direction[0];
   }
   return ray;
 }
@@ -128,7 +155,7 @@ std::int32_t axes_of(const ViewVectors& view, const DetectorPlace& low, const De
       }
     if (!beaten) axes |= 1 << axis;
   }
-  return axes;
+  return view.fan_stack ? axes & 3 : axes;
 }
 
 /// The least and the greatest place of all pixels on the plane that touches the detector.
@@ -224,6 +251,10 @@ double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& v
     for (int axis = 0; axis < 6; ++axis)
       r[axis] = std::fma(static_cast<float>(u), rounded[6 + axis],
                          std::fma(static_cast<float>(v), rounded[12 + axis], rounded[axis]));
+    if (exact.fan_stack) {
+      const float k = std::exchange(r[2], 0.0f);
+      r[3] = -(k * r[1]), r[4] = k * r[0];
+    }
     const auto found = foot(std::array{r[0], r[1], r[2]}, std::array{r[3], r[4], r[5]});
     bool meets = true;
     for (int axis = 0; axis < 3; ++axis) meets = meets && std::abs(at[axis]) <= static_cast<double>(volume.size[axis]);
@@ -231,6 +262,17 @@ double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& v
       error = std::max(error, std::abs(static_cast<double>(found[axis]) - at[axis]));
   }
   return error;
+}
+
+/// True if the rays of a view run within the one slice of a volume: level, and within half a slice of its middle.
+bool runs_within_slice(const ViewVectors& view, const DetectorPlace& low, const DetectorPlace& high) {
+  constexpr double level = 1e-9;
+  for (const double u : {low.u, high.u}) {
+    const auto [d, m] = ray_at(view, u, 0);
+    const double square = d[0] * d[0] + d[1] * d[1];
+    if (std::abs(d[2]) > level * std::sqrt(square) || std::abs(d[0] * m[1] - d[1] * m[0]) > 0.5 * square) return false;
+  }
+  return true;
 }
 
 /// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
@@ -286,19 +328,26 @@ bool RayTable::upright() const {
 
 RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   RayTable table;
+  table.fan_stack = geometry.fan_stack();
   const double half_u = 0.5 * (static_cast<double>(projections.size[0]) - 1),
                half_v = 0.5 * (static_cast<double>(projections.size[1]) - 1);
   const double radius = geometry.radius_cylindrical_detector;
   double rounding = 0;
+  table.within_slice = projections.size[1] == 1 && volume.size[2] == 1;
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& each = geometry.views[n];
     const ViewVectors view = vectors_of(each, volume, projections);
     const Touching touching(each, projections, radius);
     for (const Vector3& vector : view)
       for (const double value : vector) table.rays.push_back(static_cast<float>(value));
+    if (each.fan_stack) {
+      float* rays = &table.rays[18 * n];
+      rays[2] = static_cast<float>(view.k), rays[14] = static_cast<float>(view.k_step);
+    }
     const auto [low, high] = radius == 0 ? std::array<DetectorPlace, 2>{{{-half_u, -half_v}, {half_u, half_v}}}
                                          : bounds(touching, half_u, half_v);
     table.axes.push_back(axes_of(view, low, high));
+    table.within_slice = table.within_slice && runs_within_slice(view, low, high);
     rounding = std::max(rounding, rounding_of(view, &table.rays[18 * n], volume, low, high));
     for (int m = 0; m < 81; ++m)
       enlarge(table.widths, view, touching, {half_u * (m % 9 - 4) / 4, half_v * (m / 9 - 4) / 4}, volume);
@@ -306,6 +355,7 @@ RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& pro
   }
   const double pixel = std::max({table.widths[0], table.widths[1], table.widths[2]});
   if (rounding > most_coordinate_error * pixel) refuse_coordinates(rounding / pixel);
+  if (table.within_slice) table.widths[2] = std::max(table.widths[2], 1.0);
   for (double& width : table.widths) width *= 1.05;
   if (!geometry.parallel()) add_sources(table, geometry, volume, projections);
   return table;

@@ -24,6 +24,9 @@ struct RayTable {
   /// ends there.
   std::vector<float> sources;
 
+  bool fan_stack = false;     ///< FAN_STACK of cl/rays.clh
+  bool within_slice = false;  ///< WITHIN_SLICE of cl/distance_driven.cl
+
   /// Rays are whole lines through a flat detector's pixels: what every form of the projectors takes.
   bool plain() const { return arcs.empty() && sources.empty(); }
   bool any_follows(int axis) const;

@@ -96,7 +96,7 @@ void UserArrays::add_tables(std::vector<SlabArgument>& arguments) const {
 }
 
 std::string UserArrays::options() const {
-  return table_options(table_);
+  return table_options(table_) + fans_option(table_);
 }
 
 DeclaredArguments user_kernel_arguments(Slab& slab, const UserProjector& projector, const std::string& kernel,

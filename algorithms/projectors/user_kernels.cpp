@@ -23,6 +23,7 @@ UserKernels::UserKernels(const UserProjector& projector, const Geometry& geometr
       volume_(volume),
       projections_(projections),
       arrays_(projector, geometry, volume, projections) {
+  refuse_fan_stack(geometry, projector.name(), "write it as a ray model (`trace`), or take a named projector");
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
       matrices_.push_back(static_cast<float>(value));

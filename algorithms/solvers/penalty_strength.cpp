@@ -84,8 +84,8 @@ double guess(const Grid& grid, const Geometry& geometry, const Grid& stack, doub
   const double magnification = view.parallel() ? 1 : view.sdd / view.sid;
   const double h = std::cbrt(grid.spacing[0] * grid.spacing[1] * grid.spacing[2]);
   const bool flat = stack.size[1] == 1;  // one row: its height has no part in it
-  const double pixels =
-      stack.spacing[0] * (flat ? h * magnification : stack.spacing[1]) / (magnification * magnification);
+  const double along = view.fan_stack ? 1 : magnification;
+  const double pixels = stack.spacing[0] * (flat ? h * along : stack.spacing[1]) / (magnification * along);
   return first_guess * level * h *
          std::sqrt(mean_weight * static_cast<double>(geometry.views.size()) * h * h * h * h / pixels);
 }

@@ -152,6 +152,7 @@ void complete_parameters(const FdkCommand& command, FdkWork& work) {
 }  // namespace
 
 const char* FdkWork::beam() const {
+  if (frames.front().geometry.fan_stack()) return "stack of fans";
   return frames.front().geometry.parallel() ? "parallel beam" : stack.size[1] == 1 ? "fan beam" : "cone beam";
 }
 

@@ -79,9 +79,12 @@ void run_circular(Job& job, CircularCommand& command) {
     command.circular.projections = *command.projections;
   }
   const Geometry geometry = circular_geometry(command.circular);
-  job.results() = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
+  job.results() = {
+      {"views", geometry.views.size()}, {"parallel", geometry.parallel()}, {"fan_stack", geometry.fan_stack()}};
   const std::string what = fmt::format("{}, {}", views_text(geometry.views.size()),
-                                       geometry.parallel() ? "parallel beam" : "divergent beam");
+                                       geometry.fan_stack()  ? "stack of fans"
+                                       : geometry.parallel() ? "parallel beam"
+                                                             : "divergent beam");
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(geometry, out); });
   job.say(fmt::format("{}: {}", command.output, what));
@@ -121,6 +124,8 @@ std::unique_ptr<Command> geometry_circular_command() {
   offset("source-offset-y", c.source_offset_y, "Source's offset along v, mm");
   offset("out-of-plane", c.out_of_plane_angle, "Out-of-plane angle, degrees");
   offset("in-plane", c.in_plane_angle, "In-plane angle, degrees");
+  settings.add("fan-stack", c.fan_stack,
+               "Stack of fans: each detector row is seen by a source of its own, at its height, and stays in a slice");
   settings.add("output", command->output, "Geometry file to write (.xml)")
       .named("-o,--output")
       .required()

@@ -78,7 +78,9 @@ void run_convert(Job& job, const ConvertCommand& command) {
                           scan.detector);
   job.results() = {{"views", scan.geometry.views.size()}, {"parallel", scan.geometry.parallel()}};
   const std::string what = fmt::format("{}, {}, as {}", views_text(scan.geometry.views.size()),
-                                       scan.geometry.parallel() ? "parallel beam" : "divergent beam",
+                                       scan.geometry.fan_stack()  ? "stack of fans"
+                                       : scan.geometry.parallel() ? "parallel beam"
+                                                                  : "divergent beam",
                                        geometry_format_names()[static_cast<std::size_t>(format)]);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   write_file_atomically(command.output, [&](std::ostream& out) { out << text; });

@@ -176,15 +176,18 @@ void run_show(Job& job, ShowCommand& command) {
   const Geometry& geometry = scan.geometry;
   const std::optional<Grid> volume = command.volume();
   auto& results = job.results();
-  results = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
+  results = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}, {"fan_stack", geometry.fan_stack()}};
   const auto angle = [&](std::size_t n) { return geometry.views[n].gantry_angle + 0.0; };  // -0 becomes 0
   std::string text = row("file", command.geometry);
   text += row("views", fmt::format("{}", geometry.views.size()));
-  text += row("beam", geometry.parallel() ? "parallel" : "divergent (fan or cone)");
+  text += row("beam", geometry.parallel()    ? "parallel"
+                      : geometry.fan_stack() ? "stack of fans, a source for each detector row"
+                                             : "divergent (fan or cone)");
   text += range_row(geometry, "source to isocentre", &View::sid, "mm");
   if (!geometry.parallel()) text += range_row(geometry, "source to detector", &View::sdd, "mm");
   if (!geometry.parallel())
-    text += row("magnification", fmt::format("{:.6g}", geometry.views.front().sdd / geometry.views.front().sid));
+    text += row("magnification", fmt::format("{:.6g}{}", geometry.views.front().sdd / geometry.views.front().sid,
+                                             geometry.fan_stack() ? " across, 1 along the rotation axis" : ""));
   const std::size_t last = geometry.views.size() - 1;
   text += row("gantry angle", last == 0
                                   ? fmt::format("{:.6g} degrees", angle(0))

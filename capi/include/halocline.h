@@ -152,10 +152,11 @@ typedef struct halocline_circular_options {
   double projection_offset_x, projection_offset_y;
   double source_offset_x, source_offset_y;
   double out_of_plane_angle, in_plane_angle;
+  int fan_stack; /* each detector row is seen by a source of its own, at its height (docs/geometry.md) */
 } halocline_circular_options;
 
 #define HALOCLINE_CIRCULAR_OPTIONS_INIT \
-  { sizeof(halocline_circular_options), 1000, 1536, 360, 360, 0, NULL, 0, 0, 0, 0, 0, 0 }
+  { sizeof(halocline_circular_options), 1000, 1536, 360, 360, 0, NULL, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Numbers of a view: sid, sdd, gantry angle, out-of-plane angle, in-plane angle, source offset x and y, projection
  * offset x and y. RTK's convention (docs/geometry.md). */

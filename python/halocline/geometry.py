@@ -57,12 +57,14 @@ class Geometry:
     def circular(cls, sid: float, sdd: float, angles: npt.ArrayLike, detector: Optional[Sequence[int]] = None,
                  pixel: Union[float, Sequence[float], None] = None, *, projection_offset_x: float = 0, projection_offset_y: float = 0,
                  source_offset_x: float = 0, source_offset_y: float = 0, out_of_plane: float = 0, in_plane: float = 0,
-                 detector_origin: Optional[Sequence[float]] = None, cylindrical_radius: float = 0) -> "Geometry":
+                 detector_origin: Optional[Sequence[float]] = None, cylindrical_radius: float = 0,
+                 fan_stack: bool = False) -> "Geometry":
         """A source on a circle.
 
         sid, sdd: distances of the source from the isocentre and from the detector; sdd=0: a parallel beam. angles: one
         a view. detector: pixels (rows, columns). pixel: their pitch, one number or (rows, columns). Offsets move source
-        and detector in the view's frame. Raises InputError for distances that do not fit.
+        and detector in the view's frame. fan_stack: each detector row is seen by a source of its own, at its height, so
+        that rows stay in slices. Raises InputError for distances that do not fit.
         """
         beta = np.atleast_1d(_check.numbers(angles, "angles"))
         if beta.ndim != 1:
@@ -80,18 +82,19 @@ class Geometry:
             if found.shape not in ((), beta.shape):
                 raise InputError(f"--{name.replace('_', '-')} is {found.shape}; expected one number, or one a view ({beta.size})")
             rows[:, column] = found
-        return cls.from_views(rows, detector, pixel, detector_origin, cylindrical_radius)
+        return cls.from_views(rows, detector, pixel, detector_origin, cylindrical_radius, fan_stack)
 
     @classmethod
     def from_views(cls, views: npt.ArrayLike, detector: Optional[Sequence[int]] = None,
                    pixel: Union[float, Sequence[float], None] = None, detector_origin: Optional[Sequence[float]] = None,
-                   cylindrical_radius: float = 0) -> "Geometry":
+                   cylindrical_radius: float = 0, fan_stack: bool = False) -> "Geometry":
         """Nine numbers a view: SID, SDD, gantry, out-of-plane and in-plane angle, source offset x and y, projection
-        offset x and y."""
+        offset x and y. fan_stack: as of circular()."""
         rows = np.ascontiguousarray(_check.numbers(views, "views"))
         if rows.ndim != 2 or rows.shape[1] != 9:
             raise InputError(f"--views is {rows.shape}; expected (views, 9)")
-        return cls(_core.GeometryFile.from_views(rows, float(cylindrical_radius), _pixels(detector, pixel, detector_origin)))
+        return cls(_core.GeometryFile.from_views(rows, float(cylindrical_radius), _pixels(detector, pixel, detector_origin),
+                                                 bool(fan_stack)))
 
     @classmethod
     def read(cls, path: Path, detector: Optional[Sequence[int]] = None, pixel: Union[float, Sequence[float], None] = None,
@@ -283,6 +286,11 @@ class Geometry:
         return bool(self.core.parallel)
 
     @property
+    def fan_stack(self) -> bool:
+        """Each detector row is seen by a source of its own, at its height."""
+        return bool(self.core.fan_stack)
+
+    @property
     def detector_shape(self) -> Tuple[int, int]:
         """(rows, columns). Raises InputError where they are not known."""
         if self.core.detector.size is None:
@@ -302,7 +310,7 @@ class Geometry:
             return None if pair is None else (pair[1], pair[0])
 
         return _from_parts, (self.views, swap(detector.size), swap(detector.spacing), swap(detector.origin), float(self.core.radius),
-                             self.core.numbers)
+                             self.fan_stack, self.core.numbers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Geometry):
@@ -311,7 +319,7 @@ class Geometry:
         return np.array_equal(mine[0], theirs[0]) and mine[1:-1] == theirs[1:-1]
 
     def __hash__(self) -> int:
-        return hash((len(self), self.parallel))
+        return hash((len(self), self.parallel, self.fan_stack))
 
     def __len__(self) -> int:
         return int(self.core.count)
@@ -328,7 +336,7 @@ class Geometry:
         return found
 
     def __repr__(self) -> str:
-        beam = "parallel beam" if self.parallel else "divergent beam"
+        beam = "parallel beam" if self.parallel else "stack of fans" if self.fan_stack else "divergent beam"
         return f"<Geometry of {len(self)} views, {beam}>"
 
     def stack(self) -> Grid:
@@ -395,8 +403,8 @@ def require_geometry(value: Any) -> Geometry:
     return value
 
 
-def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float, numbers: Sequence[int]) -> Geometry:
-    return Geometry(Geometry.from_views(views, detector, pixel, origin, radius).core.with_numbers(numbers))
+def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float, fan_stack: bool, numbers: Sequence[int]) -> Geometry:
+    return Geometry(Geometry.from_views(views, detector, pixel, origin, radius, fan_stack).core.with_numbers(numbers))
 
 
 def _vectors_of_slice(vectors: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.float64]]":

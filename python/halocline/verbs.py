@@ -392,7 +392,7 @@ def find_axis(projections: Any, geometry: Geometry, *, progress: Progress = None
     rows = geometry.views.copy()
     rows[:, 7] -= shift
     detector = geometry.core.detector
-    moved = Geometry(type(geometry.core).from_views(rows, geometry.core.radius, detector))
+    moved = Geometry(type(geometry.core).from_views(rows, geometry.core.radius, detector, geometry.fan_stack))
     return Axis(shift, moved, info)
 
 

@@ -37,7 +37,7 @@ nb::object numpy(const std::vector<double>& values, std::vector<std::size_t> sha
   return nb::cast(nb::ndarray<nb::numpy, double>(owned->data(), shape.size(), shape.data(), owner));
 }
 
-GeometryFile from_views(const Views& rows, double radius, const DetectorPixels& detector) {
+GeometryFile from_views(const Views& rows, double radius, const DetectorPixels& detector, bool fan_stack) {
   return guarded([&] {
     if (rows.shape(1) != parameters) throw nb::value_error("views have 9 columns");
     ScanFile scan;
@@ -48,6 +48,7 @@ GeometryFile from_views(const Views& rows, double radius, const DetectorPixels& 
       view.gantry_angle = row[2], view.out_of_plane_angle = row[3], view.in_plane_angle = row[4];
       view.source_offset_x = row[5], view.source_offset_y = row[6];
       view.projection_offset_x = row[7], view.projection_offset_y = row[8];
+      view.fan_stack = fan_stack;
       scan.geometry.views.push_back(view);
     }
     scan.geometry.radius_cylindrical_detector = radius;
@@ -73,6 +74,9 @@ nb::object views_of(const GeometryFile& file) {
 }
 
 nb::object matrices_of(const GeometryFile& file) {
+  guarded([&] {
+    refuse_fan_stack(file.scan().geometry, "a list of matrices", "no projective map describes it: take `views`");
+  });
   std::vector<double> values;
   for (const View& view : file.scan().geometry.views) {
     const Matrix34 matrix = projection_matrix(view);
@@ -125,7 +129,8 @@ void add_geometry(nb::module_& module) {
           },
           nb::arg("views"));
   nb::class_<GeometryFile>(module, "GeometryFile")
-      .def_static("from_views", &from_views, nb::arg("views"), nb::arg("radius"), nb::arg("detector"))
+      .def_static("from_views", &from_views, nb::arg("views"), nb::arg("radius"), nb::arg("detector"),
+                  nb::arg("fan_stack"))
       .def_static(
           "read",
           [](const std::string& path, const DetectorPixels& detector) {
@@ -166,6 +171,7 @@ void add_geometry(nb::module_& module) {
       .def_prop_ro("numbers", [](const GeometryFile& self) { return view_numbers(self.scan().geometry); })
       .def_prop_ro("count", [](const GeometryFile& self) { return self.scan().geometry.views.size(); })
       .def_prop_ro("parallel", [](const GeometryFile& self) { return self.scan().geometry.parallel(); })
+      .def_prop_ro("fan_stack", [](const GeometryFile& self) { return self.scan().geometry.fan_stack(); })
       .def_prop_ro("radius", [](const GeometryFile& self) { return self.scan().geometry.radius_cylindrical_detector; })
       .def_prop_ro("detector", [](const GeometryFile& self) { return self.scan().detector; })
       .def_prop_ro("views", &views_of)

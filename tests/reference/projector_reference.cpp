@@ -190,11 +190,16 @@ void weights(Projector projector, const Grid& grid, const Geometry& geometry, co
         } else {
           const IndexRay left = ray_at(-0.5, 0), right = ray_at(0.5, 0), below = ray_at(0, -0.5),
                          above = ray_at(0, 0.5);
+          const bool within_slice = projections.size[1] == 1 && grid.size[2] == 1 && std::abs(ray.step[2]) < 1e-9 &&
+                                    std::abs(ray.start[2]) <= 0.5;
           const auto meet = [&](int a, double m) {
             const auto l = at_plane(left, a, m), r = at_plane(right, a, m), d = at_plane(below, a, m),
                        u = at_plane(above, a, m);
             OnPlane on{at_plane(ray, a, m), {}};
             for (int n = 0; n < 2; ++n) on.width[n] = std::max(1.0 / 64, std::abs(r[n] - l[n]) + std::abs(u[n] - d[n]));
+            if (within_slice)  // of a volume of one: heights do not count
+              for (int n = 0; n < 2; ++n)
+                if ((a + 1 + n) % 3 == 2) on.at[n] = 0, on.width[n] = 1;
             return on;
           };
           visit_planes(ray, grid, at, visit, meet,
@@ -288,7 +293,7 @@ std::vector<double> backproject(const std::vector<double>& values, const Grid& p
           };
           const double w = row_of(2);
           if (!view.parallel() && w >= 0) continue;  // behind the source
-          auto [u, v] = pixel_index(projections, row_of(0) / w, row_of(1) / w);
+          auto [u, v] = pixel_index(projections, row_of(0) / w, view.fan_stack ? row_of(1) : row_of(1) / w);
           if (rows == 1) {
             if (std::abs(v) > 0.5) continue;
             v = 0;
@@ -393,8 +398,8 @@ double ray_weight(const View& view, const Ray& ray, double v) {
   const double length = std::sqrt(dot(e, e));
   for (double& each : e) each /= length;
   const Vector moves = across(way, ray.direction);
-  const double y = v + view.projection_offset_y - view.source_offset_y;
-  return view.sdd / std::hypot(view.sdd, y) * dot(moves, moves) / dot(moves, e) / view.sid;
+  const double y = view.fan_stack ? 0 : v + view.projection_offset_y - view.source_offset_y;
+  return view.sdd / std::hypot(view.sdd, y) * dot(moves, moves) / std::abs(dot(moves, e)) / view.sid;
 }
 
 /// The angle to the line from source to axis, seen along y: positive towards +u. Parallel beam: from parallel_source.
@@ -512,7 +517,7 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
         const auto point = detector_point(view, u, v);
         const Matrix34 m = projection_matrix(on);
         const auto of = [&](int i) { return m[i] * point[0] + m[i + 1] * point[1] + m[i + 2] * point[2] + m[i + 3]; };
-        u = of(0) / of(8), v = of(4) / of(8);
+        u = of(0) / of(8), v = on.fan_stack ? of(4) : of(4) / of(8);
       }
       if (radius > 0) {
         // bisection for the point of the arc that the ray to (u, v) meets
@@ -522,7 +527,8 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
           (ray_slopes(on, radius, 0.5 * (from + to), 0)[0] < slope ? from : to) = 0.5 * (from + to);
         const double scale = 1 - radius / on.sdd * (1 - std::cos((from + on.projection_offset_x) / radius));
         u = from;
-        v = (v + on.projection_offset_y - on.source_offset_y) * scale + on.source_offset_y - on.projection_offset_y;
+        if (!on.fan_stack)
+          v = (v + on.projection_offset_y - on.source_offset_y) * scale + on.source_offset_y - on.projection_offset_y;
       }
       auto pixel = pixel_index(raw, u, v);
       if (raw.size[1] == 1) pixel[1] = 0;

@@ -52,6 +52,19 @@ Geometry scan(double sdd, bool tilted, std::vector<double> angles) {
   return circular_geometry(options);
 }
 
+Geometry fan_stack(std::vector<double> angles, bool upside_down) {
+  CircularOptions options;
+  options.sid = 200;
+  options.sdd = 280;
+  options.angles = std::move(angles);
+  options.source_offset_x = 2;
+  options.projection_offset_x = 5;
+  options.projection_offset_y = -1.5;
+  options.in_plane_angle = upside_down ? 180 : 0;
+  options.fan_stack = true;
+  return circular_geometry(options);
+}
+
 }  // namespace
 
 Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv) {
@@ -84,6 +97,9 @@ std::vector<Scene> scenes() {
           {"cone_one_voxel", scan(300, false, angles), detector(7, 7, views, 2, 2), default_grid({1, 1, 1}, {3, 3, 3})},
           {"fan", scan(280, false, angles), detector(33, 1, views, 1.7, 2),
            centred_at(default_grid({15, 11, 1}, {2, 2.5, 1}), {1, 0, -2})},
+          {"fan_stack", fan_stack(angles, false), detector(33, 15, views, 1.7, 1.5),
+           centred_at(default_grid({13, 9, 11}, {2, 3, 1.5}), {3, -3, 4})},
+          {"fan_stack_between", fan_stack(angles, true), detector(35, 12, views, 1.9, 1.8), along_y},
           {"parallel", scan(0, false, angles), detector(33, 23, views, 1.25, 1.5), along_y},
           {"parallel_tilted", scan(0, true, angles), detector(33, 23, views, 1.25, 1.5), world}};
 }

@@ -21,9 +21,9 @@ inline void PrintTo(const Scene& scene, std::ostream* out) {
   *out << scene.name;
 }
 
-/// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic,
-/// off-centre grids along the default axes, along the world's (the rotation axis along j), and turned arbitrarily.
-/// Angles avoid those where a ray follows two axes equally.
+/// Cone (tilted, displaced source and detector; also untilted), fan, stack of fans and parallel beam, with odd,
+/// anisotropic, off-centre grids along the default axes, along the world's (the rotation axis along j), and turned
+/// arbitrarily. Angles avoid those where a ray follows two axes equally.
 std::vector<Scene> scenes();
 /// The scene of this name.
 Scene scene_named(const std::string& name);

@@ -30,13 +30,14 @@ void PrintTo(const SliceScene& each, std::ostream* out) {
   *out << each.scene.name;
 }
 
-// A parallel beam, or a fan of one row; `offset` of the detector along its rows.
+// A parallel beam, or a fan of one row, or a stack of them; `offset` of the detector along its rows.
 SliceScene scene_of(const std::string& name, bool aligned, Grid detector, const Grid& grid, double sdd = 0,
-                    double offset = 0) {
+                    double offset = 0, bool fan_stack = false) {
   CircularOptions options;
   options.sid = 200;
   options.sdd = sdd;
   options.projection_offset_x = offset;
+  options.fan_stack = fan_stack;
   options.angles = {0, 3, 37, 45, 81, 90, 118, 135, 166, 180, 203, 251, 270, 290, 341};
   detector.size[2] = options.angles.size();
   return {{name, circular_geometry(options), detector, grid}, aligned};
@@ -73,6 +74,14 @@ std::vector<SliceScene> slice_scenes() {
       scene_of("fan", true, pixels(33, 1, 1.7, 2), default_grid({15, 11, 1}, {2, 2.5, 1}), 280),
       scene_of("wide_fan", true, pixels(61, 1, 8, 2), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5),
       scene_of("fan_between_slices", false, pixels(33, 1, 1.7, 2), default_grid({15, 11, 2}, {2, 2.5, 1}), 280),
+      scene_of("fan_stack", true, pixels(33, 12, 1.7, 1.1), moved(default_grid({15, 11, 10}, {2, 2.5, 1.1}), 2.2), 280,
+               3, true),
+      scene_of("fan_stack_of_one", true, pixels(33, 1, 1.7, 2), default_grid({15, 11, 1}, {2, 2.5, 1}), 280, 0, true),
+      scene_of("fan_stack_in_two_blocks", true, pixels(33, 70, 1.7, 0.7), default_grid({15, 11, 40}, {2, 2.5, 0.7}),
+               280, 0, true),
+      scene_of("fan_stack_flipped", true, flipped, default_grid({13, 9, 31}, {2, 3, 1.5}), 280, 0, true),
+      scene_of("fan_stack_between", false, pixels(33, 12, 1.7, 0.8), default_grid({15, 11, 7}, {2, 2.5, 1.1}), 280, 3,
+               true),
       scene_of("rows_between_slices", false, pixels(29, 7, 1.25, 1.5), moved(small, 0.4)),
       scene_of("half_a_slice", false, pixels(21, 33, 2, 1), default_grid({13, 9, 32}, {2, 3, 1})),
       scene_of("fine_rows", false, pixels(21, 93, 2, 0.3), default_grid({13, 9, 33}, {2, 3, 1})),
