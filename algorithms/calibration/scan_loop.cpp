@@ -77,20 +77,21 @@ Scan bench_scan(std::size_t size, std::size_t views, double tilt) {
   return scan;
 }
 
-Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views) {
+Scan sliced_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views, bool fan_stack) {
   CircularOptions options;
   options.sid = 1000;
-  options.sdd = 0;
+  options.sdd = fan_stack ? 1500 : 0;
   options.projections = views;
-  options.arc = 180;
-  const double voxel = 200 / static_cast<double>(size),
+  options.arc = fan_stack ? 360 : 180;
+  options.fan_stack = fan_stack;
+  const double voxel = 200 / static_cast<double>(size), width = fan_stack ? voxel * options.sdd / options.sid : voxel,
                pixel = voxel * static_cast<double>(slices) / static_cast<double>(rows);
   Scan scan;
   scan.geometry = circular_geometry(options);
   scan.volume = default_grid({size, size, slices}, {voxel, voxel, voxel});
   scan.stack.size = {size, rows, views};
-  scan.stack.spacing = {voxel, pixel, 1};
-  scan.stack.origin = {-0.5 * (static_cast<double>(size) - 1) * voxel, -0.5 * (static_cast<double>(rows) - 1) * pixel,
+  scan.stack.spacing = {width, pixel, 1};
+  scan.stack.origin = {-0.5 * (static_cast<double>(size) - 1) * width, -0.5 * (static_cast<double>(rows) - 1) * pixel,
                        0};
   return scan;
 }

@@ -18,10 +18,11 @@ Scan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
 /// just fit the field of view.
 Scan bench_scan(const std::array<std::size_t, 3>& volume, const std::array<std::size_t, 2>& detector,
                 std::size_t views);
-/// A parallel beam over half a turn: `slices` of size^2 voxels and `views` views of size columns, as wide as the
-/// voxels, and `rows`, which share the height of the slices. If there are as many rows as slices, each row is on a
-/// slice.
-Scan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views);
+/// A parallel beam over half a turn, or a stack of fans over a whole one: `slices` of size^2 voxels and `views` views
+/// of size columns, as wide as the voxels, and `rows`, which share the height of the slices. If there are as many rows
+/// as slices, each row is on a slice.
+Scan sliced_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views,
+                       bool fan_stack = false);
 
 /// Value of element (x, y, z) of an array of that size: pseudo-random, in [0, 1). The kernel bench_fill has the same.
 float bench_number(const std::array<std::size_t, 3>& size, std::size_t x, std::size_t y, std::size_t z);

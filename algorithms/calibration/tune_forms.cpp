@@ -87,7 +87,7 @@ std::vector<FormFound> tuned_forms(const Device& device, const std::string& tune
   if (device.info().cpu()) return result;
   for (const Choice& choice : choices()) {
     if (tune_class != choice.tune_class || (scan_only && choice.within_slices)) continue;
-    const Scan measured = choice.within_slices ? parallel_bench_scan(n, n, n, n) : scan;
+    const Scan measured = choice.within_slices ? sliced_bench_scan(n, n, n, n) : scan;
     std::vector<Form> others;
     for (const Form& form : choice.others)
       if (lack_of(scan_form(form.mode), measured, device.info()).empty()) others.push_back(form);

@@ -111,17 +111,20 @@ Scan trial_scan(const CircularOptions& circle, const Grid& stack, const std::arr
   return scan;
 }
 
-// A small cone beam and a volume off the axis; of bricks with views whose rays follow both axes. Parallel beams of rows
-// on slices, as many as fill a work-group and some more, and between slices.
+// A small cone beam and a volume off the axis; of bricks with views whose rays follow both axes. Parallel beams and
+// stacks of fans of rows on slices, as many as fill a work-group and some more, and between slices.
 std::vector<Scan> trial_scans(const ScanForm& form) {
   CircularOptions cone = circle_of(800), parallel = circle_of(0);
   if (form.innermost) {
-    parallel.first_angle = 7;
     std::vector<Scan> scans;
-    for (const double height : {2.1, 1.9})
-      if (height == 2.1 || !form.adjoint)
-        scans.push_back(trial_scan(parallel, default_grid({37, 45, 12}, {1.9, 2.1, 1}), {-34, -2.1 * 22},
-                                   default_grid({26, 26, 41}, {1.7, 1.7, height})));
+    cone.fan_stack = true;
+    for (CircularOptions* circle : {&parallel, &cone}) {
+      circle->first_angle = 7;
+      for (const double height : {2.1, 1.9})
+        if (height == 2.1 || !form.adjoint)
+          scans.push_back(trial_scan(*circle, default_grid({37, 45, 12}, {1.9, 2.1, 1}), {-34, -2.1 * 22},
+                                     default_grid({26, 26, 41}, {1.7, 1.7, height})));
+    }
     return scans;
   }
   if (form.brick != nullptr) cone.angles = {2, 44, 46, 91, 134, 136, 181, 223, 227, 270, 314, 317};

@@ -369,7 +369,7 @@ class Runner {
 }  // namespace
 
 Scan scan_of(const ScanBenchPlan& plan) {
-  if (plan.slices > 0) return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
+  if (plan.slices > 0) return sliced_bench_scan(plan.size, plan.slices, plan.rows, plan.views, plan.fan_stack);
   return bench_scan(plan.volume, plan.detector, plan.views);
 }
 
@@ -396,10 +396,12 @@ void check(ScanBench bench, const ScanBenchOptions& options) {
                       .found = fmt::to_string(*options.size),
                       .expected = fmt::format("2 to {} voxels along each edge", most_size)});
   if (options.views) check_size("`views`", *options.views, least_bench_views(bench), most_views);
-  if (options.slices) check_size("`slices`", *options.slices, 2, most_size);
-  if (options.rows) check_size("`rows`", *options.rows, 2, most_size);
+  if (options.slices) check_size("`slices`", *options.slices, 1, most_size);
+  if (options.rows) check_size("`rows`", *options.rows, 1, most_size);
   if (options.rows && !options.slices)
     throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
+  if (options.fan_stack && !options.slices)
+    throw InputError("`fan_stack` takes the place of a parallel beam: give `slices`, of which its volume has so many");
   for (const std::size_t size : options.volume.value_or(std::array<std::size_t, 3>{1, 1, 1}))
     check_size("`volume`", size, 1, most_size);
   for (const std::size_t size : options.slice.value_or(std::array<std::size_t, 2>{2, 2}))
@@ -429,6 +431,7 @@ ScanBenchPlan sizes_of(ScanBench bench, const ScanBenchOptions& options, std::si
   if (options.slices) {
     plan.slices = plan.volume[2] = *options.slices;
     plan.rows = plan.detector[1] = options.rows.value_or(plan.slices);
+    plan.fan_stack = options.fan_stack;
   }
   return plan;
 }

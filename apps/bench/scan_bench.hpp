@@ -29,6 +29,7 @@ struct ScanBenchOptions {
   /// project, backproject: so many slices of N^2 voxels and a parallel beam, instead of a cone beam and N slices; and
   /// rows of its detector of N columns. none: a row on each slice
   std::optional<std::size_t> slices, rows;
+  bool fan_stack = false;  ///< a stack of fans in place of the parallel beam
   /// Pixels of a view (columns, rows); slices: and of each slice. none: `size` squared. Without slices only with
   /// `volume`
   std::optional<std::array<std::size_t, 2>> detector, slice;
@@ -45,7 +46,8 @@ constexpr std::size_t least_bench_views(ScanBench bench) {
 
 struct ScanBenchPlan {
   std::size_t size = 0, views = 0;        ///< voxels along the longest edge of a slice
-  std::size_t slices = 0, rows = 0;       ///< sizes of a parallel beam; 0: a cone beam
+  std::size_t slices = 0, rows = 0;       ///< sizes of a parallel beam or stack of fans; 0: a cone beam
+  bool fan_stack = false;                 ///< it is a stack of fans
   std::array<std::size_t, 3> volume{};    ///< voxels along i, j, k
   std::array<std::size_t, 2> detector{};  ///< pixels of a view
   std::array<std::size_t, 2> slice{};     ///< slices: pixels of each slice
@@ -87,7 +89,7 @@ struct ScanBenchResult {
   double coordinate_error = 0, coordinate_bound = 0;
 };
 
-/// The scan of a plan: bench_scan() or parallel_bench_scan().
+/// The scan of a plan: bench_scan() or sliced_bench_scan().
 Scan scan_of(const ScanBenchPlan& plan);
 
 /// The work of run_scan_bench(). Without a size it is made smaller until all modes fit; modes too large for a given

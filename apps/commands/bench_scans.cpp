@@ -47,10 +47,14 @@ double host_bytes(ScanBench bench, const ScanBenchPlan& plan) {
   return sizeof(float) * (views + static_cast<double>(result));
 }
 
+const char* beam_name(const ScanBenchPlan& plan) {
+  return plan.fan_stack ? "fan-stack" : plan.slices > 0 ? "parallel" : "cone";
+}
+
 nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
   nlohmann::json result{{"device", device_json(bench.device)}, {"size", bench.plan.size},
                         {"views", bench.plan.views},           {"slices", bench.plan.volume[2]},
-                        {"rows", bench.plan.detector[1]},      {"beam", bench.plan.slices > 0 ? "parallel" : "cone"},
+                        {"rows", bench.plan.detector[1]},      {"beam", beam_name(bench.plan)},
                         {"modes", nlohmann::json::array()},    {"left_out", bench.plan.left_out}};
   result["detector"] = bench.plan.detector;
   if (kind == ScanBench::slices)
@@ -90,8 +94,9 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
 
 std::string scan_heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
   if (plan.slices > 0)
-    return fmt::format("{}, {}^2 x {} voxels, parallel beam, {} of {} x {} pixels", device_heading(device), plan.size,
-                       plan.slices, views_text(plan.views), plan.size, plan.rows);
+    return fmt::format("{}, {}^2 x {} voxels, {}, {} of {} x {} pixels", device_heading(device), plan.size, plan.slices,
+                       plan.fan_stack ? "stack of fans" : "parallel beam", views_text(plan.views), plan.size,
+                       plan.rows);
   if (bench == ScanBench::slices)
     return fmt::format("{}, three slices of {} pixels, {} of {} pixels", device_heading(device),
                        pixels_text(plan.slice), views_text(plan.views), pixels_text(plan.detector));
@@ -217,14 +222,17 @@ void add_sizes(Settings& settings, ScanBench bench, ScanBenchOptions& options) {
   if (bench == ScanBench::project || bench == ScanBench::backproject) {
     settings
         .add("slices", options.slices, "A parallel beam and N slices of the volume instead of a cone beam and a cube")
-        .whole_from(2, 8192)
+        .whole_from(1, 8192)
         .unit("N");
     settings
         .add("rows", options.rows,
              "Rows of the parallel beam's detector, as high as all slices. Default: a row on each slice")
-        .whole_from(2, 8192)
+        .whole_from(1, 8192)
         .needs("slices")
         .unit("N");
+    settings
+        .add("fan-stack", options.fan_stack, "A stack of fans, a source for each row, in place of the parallel beam")
+        .needs("slices");
   }
   if (!slices) {
     settings

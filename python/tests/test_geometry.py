@@ -124,3 +124,28 @@ def test_views_one_by_one(odd):
 def test_views_that_are_not_there(odd, views):
     with pytest.raises(IndexError, match="7 views"):
         odd[views]
+
+
+def test_a_stack_of_fans_is_fans_of_its_slices(tmp_path):
+    import copy
+
+    angles = np.arange(24) * 15.0 + 1
+    stack = hc.Geometry.circular(90, 130, angles, (4, 31), (2.0, 1.5), source_offset_x=1, fan_stack=True)
+    fan = hc.Geometry.circular(90, 130, angles, (1, 31), (2.0, 1.5), source_offset_x=1)
+    assert stack.fan_stack and stack[3].fan_stack and copy.deepcopy(stack) == stack and stack != hc.Geometry.circular(
+        90, 130, angles, (4, 31), (2.0, 1.5), source_offset_x=1)
+    stack.write(tmp_path / "stack.xml")
+    read = hc.Geometry.read(tmp_path / "stack.xml", (4, 31), (2.0, 1.5))
+    assert read == stack and "stack of fans" in repr(read)
+    volume = np.random.default_rng(1).random((4, 12, 13), np.float32)
+    seen = hc.project(volume, stack, hc.Grid((4, 12, 13), 2.0), projector="joseph")
+    assert np.asarray(seen).max() > 0
+    for k in range(4):
+        alone = hc.project(volume[k:k + 1], fan, hc.Grid((1, 12, 13), 2.0), projector="joseph")
+        assert np.array_equal(np.asarray(seen)[:, k], np.asarray(alone)[:, 0])
+    with pytest.raises(hc.InputError, match="stack of fans"):
+        stack.write(tmp_path / "stack.txt")
+    with pytest.raises(hc.InputError, match="stack of fans"):
+        stack.matrices
+    with pytest.raises(hc.InputError, match="the angles must be 0"):
+        hc.Geometry.circular(90, 130, angles, (4, 31), 1, out_of_plane=3, fan_stack=True)

@@ -3,6 +3,7 @@
 // the same bits however the work is split, solvers, and texts that are refused.
 #include "algorithms/projectors/user_projector.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 
@@ -96,6 +97,14 @@ class UserProjectors : public testing::TestWithParam<reference::Scene> {
       return project(volume, scene.geometry, scene.projections, {projector}, devices, options);
     };
   }
+  // A pair of kernels may read matrices, which are not those of a stack of fans.
+  bool refuses_fans(const std::string& stem, const Projector& projector) const {
+    if (stem != "nearest" || !scene.geometry.fan_stack()) return false;
+    for (const SplitRun& run : {projecting(projector), backprojecting(projector)})
+      EXPECT_THAT([&] { run(device(), {}); },
+                  testing::ThrowsMessage<InputError>(testing::HasSubstr("write it as a ray model")));
+    return true;
+  }
   SplitRun backprojecting(const Projector& projector) const {
     return [this, projector](const std::vector<Device>& devices, const RunOptions& options) {
       return backproject(stack, scene.geometry, scene.grid, projector, devices, options);
@@ -145,6 +154,7 @@ TEST_P(UserProjectors, AdjointsAreExact) {
   for (const std::string stem : {"joseph", "siddon", "attenuated", "nearest"}) {
     SCOPED_TRACE(stem);
     const Projector model = own(stem);
+    if (refuses_fans(stem, model)) continue;
     EXPECT_LT(adjoint_gap(projecting(model)(device(), {}).output.voxels, stack,
                           backprojecting(model)(device(), {}).output.voxels, volume),
               1e-6);
@@ -155,6 +165,7 @@ TEST_P(UserProjectors, SplitsChangeNoBit) {
   for (const std::string stem : {"joseph", "siddon", "attenuated", "nearest"}) {
     SCOPED_TRACE(stem);
     const Projector model = own(stem);
+    if (refuses_fans(stem, model)) continue;
     for (const SplitRun& run : {projecting(model), backprojecting(model)}) {
       const RunResult whole = run(device(), {});
       EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);

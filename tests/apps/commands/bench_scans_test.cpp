@@ -147,6 +147,15 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
         for (const auto& mode : each["modes"]) EXPECT_LT(mode["relative_rmse"].get<double>(), 5e-6) << mode["mode"];
       }
     }
+  for (const char* slices : {"1", "5"}) {
+    const Ran fans = done({"bench", "project", "--size", "16", "--slices", slices, "--fan-stack", "--views", "16",
+                           "--modes", "joseph,joseph-slices,siddon,distance-driven", "--seconds", "0.001", "--json"});
+    for (const auto& each : json::parse(fans.out)["benches"]) {
+      EXPECT_EQ(each["beam"], "fan-stack");
+      ASSERT_EQ(each["modes"].size(), 4u);
+      for (const auto& mode : each["modes"]) EXPECT_LT(mode["relative_rmse"].get<double>(), 5e-6) << mode["mode"];
+    }
+  }
   const Ran ran = run({"bench", "project", "--rows", "5"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("--slices"), std::string::npos) << ran.err;
