@@ -196,7 +196,8 @@ TEST_P(FanStack, SlicesInnermostHaveTheBitsOfThePortableForm) {
 INSTANTIATE_TEST_SUITE_P(All, FanStack,
                          testing::Values(Shape{"plain"}, Shape{"upside_down", true}, Shape{"backwards", false, true},
                                          Shape{"upside_down_backwards", true, true},
-                                         Shape{"cylinder", false, false, 133}, Shape{"source_inside", .sid = 11},
+                                         Shape{"cylinder", false, false, 133},
+                                         Shape{"source_inside", false, false, 0, 11},
                                          Shape{"cylinder_source_inside", true, false, 133, 11}),
                          [](const auto& info) { return info.param.name; });
 
