@@ -84,7 +84,8 @@ bool FdkFilter::fits(const FdkFilter& other) const {
          rows_.padded.origin == other.rows_.padded.origin && rows_.length == other.rows_.length &&
          general_ == other.general_ && redundancy_.kind == other.redundancy_.kind &&
          redundancy_.gaps.size() == other.redundancy_.gaps.size() &&
-         rows_.upright.has_value() == other.rows_.upright.has_value();
+         rows_.upright.has_value() == other.rows_.upright.has_value() &&
+         rows_.geometry.fan_stack() == other.rows_.geometry.fan_stack();
 }
 
 void FdkFilter::declare(Requirements& requirements) const {

@@ -5,6 +5,7 @@
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/moving_pair.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
+#include "host/system/error.hpp"
 #include "host/system/log.hpp"
 
 namespace halocline::expressions {
@@ -112,8 +113,13 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
   };
   const auto pair = std::make_shared<MovingPair>(pair_of(geometry));
   const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
-  const auto move = [=, tables = A.program("projector", 0)](const Geometry& to) {
+  const auto move = [=, fan_stack = geometry.fan_stack(), tables = A.program("projector", 0)](const Geometry& to) {
     check_projection_grids(to, volume, projections);
+    if (to.fan_stack() != fan_stack)
+      throw InputError({.what = "the geometry that a projector is moved to",
+                        .found = fan_stack ? "no stack of fans" : "a stack of fans",
+                        .expected = "one like the first, for which the same kernels run",
+                        .remedy = "make another operator"});
     on.flush();  // statements from before
     pair->move_to(pair_of(to));
     on.recorder().session().refill(tables);

@@ -363,6 +363,12 @@ TEST(Prepared, RefusesGeometriesThatDoNotFit) {
   other = scene().geometry;
   other.radius_cylindrical_detector = 100;
   EXPECT_THAT(refusal_of([&] { A.move_to(other); }), AllOf(HasSubstr("moved to"), HasSubstr("another operator")));
+  Geometry fans = scene().geometry;
+  for (View& view : fans.views) {
+    view.fan_stack = true;
+    view.out_of_plane_angle = view.in_plane_angle = view.source_offset_y = 0;
+  }
+  EXPECT_THAT(refusal_of([&] { A.move_to(fans); }), AllOf(HasSubstr("a stack of fans"), HasSubstr("another operator")));
   EXPECT_THAT(refusal_of([&] { identity(A.domain()).move_to(scene().geometry); }), HasSubstr("no projector"));
   job.replay();
   EXPECT_TRUE(same_bits(read(y), before));
