@@ -391,17 +391,12 @@ void check_size(const char* name, std::size_t size, std::size_t least, std::size
 }
 
 void check(ScanBench bench, const ScanBenchOptions& options) {
-  if (options.size && (*options.size < 2 || *options.size > most_size))
-    throw InputError({.what = "`size`",
-                      .found = fmt::to_string(*options.size),
-                      .expected = fmt::format("2 to {} voxels along each edge", most_size)});
+  if (options.size) check_size("`size`", *options.size, 2, most_size);
   if (options.views) check_size("`views`", *options.views, least_bench_views(bench), most_views);
   if (options.slices) check_size("`slices`", *options.slices, 1, most_size);
   if (options.rows) check_size("`rows`", *options.rows, 1, most_size);
-  if (options.rows && !options.slices)
-    throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
-  if (options.fan_stack && !options.slices)
-    throw InputError("`fan_stack` takes the place of a parallel beam: give `slices`, of which its volume has so many");
+  if ((options.rows || options.fan_stack) && !options.slices)
+    throw InputError("`rows` and `fan_stack` are those of a beam within slices: give `slices`, their number");
   for (const std::size_t size : options.volume.value_or(std::array<std::size_t, 3>{1, 1, 1}))
     check_size("`volume`", size, 1, most_size);
   for (const std::size_t size : options.slice.value_or(std::array<std::size_t, 2>{2, 2}))
