@@ -48,6 +48,12 @@ void add_method(Settings& settings, ReconstructSettings& reconstruct) {
           "hardware: methods with a penalty, and ba-gmres, project in the GPU's texture units, with the exact adjoint; "
           "the certificate goes by exact projections all the same")
       .one_of({"exact", "hardware"});
+  settings
+      .add(
+          "operator", reconstruct.operator_form,
+          "matrix: of scans whose rays run within slices, the system matrix is stored in half precision, by the matrix "
+          "units of NVIDIA's GPUs or in float32. auto: that where many slices and passes make up for storing it")
+      .one_of(operator_form_names());
   settings.add("relaxation", p.relaxation, "How far each step goes, between 0 and 2").unit("W");
   settings
       .add(
@@ -145,6 +151,7 @@ void take_reconstruct_settings(ReconstructSettings& reconstruct, const Reconstru
   auto& p = reconstruct.parameters;
   p.hardware_interpolation = reconstruct.interpolation == "hardware";
   p.precondition = preconditioner_from_name(reconstruct.precondition);
+  p.operator_form = operator_form_from_name(reconstruct.operator_form);
   if (reconstruct.lambda) p.lambda = *reconstruct.lambda;
   if (reconstruct.alpha) p.lambda = 1 / *reconstruct.alpha;
   reconstruct.penalty.put_into(p.regulariser, "spdu", given.reference);

@@ -17,7 +17,7 @@ struct ReconstructSettings {
   PenaltySettings penalty;
   RaySettings rays;
   bool counts = false;
-  std::string interpolation = "exact", precondition = "none";
+  std::string interpolation = "exact", precondition = "none", operator_form = "auto";
   std::optional<double> lambda, alpha;  // none: lambda is chosen
   std::optional<double> photons;        // of the open beam in a pixel
   double electronic = 0;                // photons

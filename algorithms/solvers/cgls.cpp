@@ -51,6 +51,7 @@ Program cgls(const ReconstructionProblem& problem) {
     p = z + ratio(next, gamma) * p;
     gamma = next;
   });
+  equations.renew_residual();
   return s.finish();
 }
 

@@ -53,7 +53,7 @@ Program accelerated(const ReconstructionProblem& problem, int prox_steps, int ev
     s.over_subset([&] {
       s.p = s.fast_A * y;
       s.p = s.misfit(s.p, s.subsets);
-      f = adjoint(s.A) * s.p;
+      f = adjoint(s.fast_A) * s.p;
     });
     f = fma(-s.tau, f, y);
     for (int n = 0; n < prox_steps; ++n) s.penalty.prox(f, s.tau, u);

@@ -46,6 +46,7 @@ Program lsqr(const ReconstructionProblem& problem) {
     equations.residual = abs(phi_bar);
     equations.report(abs(phi_bar * alpha * cosine));
   });
+  equations.renew_residual();
   return s.finish();
 }
 

@@ -148,6 +148,19 @@ const std::vector<std::string>& preconditioner_names() {
   return names;
 }
 
+const std::vector<std::string>& operator_form_names() {
+  static const std::vector<std::string> names{"auto", "matrix", "rays"};
+  return names;
+}
+
+OperatorForm operator_form_from_name(const std::string& name) {
+  const auto& names = operator_form_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<OperatorForm>(found - names.begin());
+  throw InputError(
+      {.what = "`operator`", .found = name, .expected = fmt::format("one of: {}", fmt::join(names, ", "))});
+}
+
 Preconditioner preconditioner_from_name(const std::string& name) {
   if (name == "none") return Preconditioner::none;
   if (name == "ramp") return Preconditioner::ramp;

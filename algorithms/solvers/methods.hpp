@@ -25,6 +25,14 @@ const std::vector<std::string>& preconditioner_names();
 /// Throws InputError (`precondition`) that lists the names.
 Preconditioner preconditioner_from_name(const std::string& name);
 
+/// A and A^T as sums along rays, or as the stored system matrix (algorithms/matrix). automatic: what is forecast to be
+/// faster.
+enum class OperatorForm { automatic, matrix, rays };
+/// "auto", "matrix", "rays".
+const std::vector<std::string>& operator_form_names();
+/// Throws InputError (`operator`) that lists the names.
+OperatorForm operator_form_from_name(const std::string& name);
+
 /// Parameters of all methods; each takes what SolverMethod says, and refuses the others.
 struct ReconstructionParameters {
   std::string method = "spdhg";  ///< of reconstruction_methods()
@@ -33,6 +41,9 @@ struct ReconstructionParameters {
   /// Joseph's forward projection in the texture units, in the steps of methods that converge in spite of its error:
   /// faster on GPUs. Reported quantities use the exact projector.
   bool hardware_interpolation = false;
+  /// Weights of half precision in the steps; the certificate, and the residual of every tenth pass and of the last, are
+  /// of the projector itself.
+  OperatorForm operator_form = OperatorForm::automatic;
   double relaxation = 1;  ///< between 0 and 2
   double tolerance = 0;   ///< ends where ||A^T W (b - A x)|| is so small a part of ||A^T W b||; 0: never
   Preconditioner precondition = Preconditioner::none;

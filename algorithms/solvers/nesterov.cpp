@@ -47,6 +47,7 @@ Program nesterov(const ReconstructionProblem& problem) {
     u = s.gradient(q, r);
     equations.report(norm(u));
   });
+  equations.renew_residual();
   return s.finish();
 }
 

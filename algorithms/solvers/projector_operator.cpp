@@ -72,16 +72,22 @@ Array new_array(const Space& space) {
   return result;
 }
 
+enum class Accuracy { plain, fast, exact };
+
 LinearOperator operator_of(const RayOperator& A, const Space& volume, const Space& projections,
-                           std::optional<Range> views, bool fast = false) {
+                           std::optional<Range> views, Accuracy accuracy = Accuracy::plain) {
   const auto apply = [=](const Array& x) {
     const StepOf project = [=](const auto& from, const auto& to) {
-      return fast ? A.project_fast(from, to) : A.project(from, to);
+      return accuracy == Accuracy::fast    ? A.project_fast(from, to)
+             : accuracy == Accuracy::exact ? A.project_exact(from, to)
+                                           : A.project(from, to);
     };
     return record(project, A.project_takes_norm(), x, views ? zeros(projections) : new_array(projections), views);
   };
   const auto adjoint = [=](const Array& y) {
-    const StepOf backproject = [=](const auto& from, const auto& to) { return A.backproject(from, to); };
+    const StepOf backproject = [=](const auto& from, const auto& to) {
+      return accuracy == Accuracy::fast ? A.backproject_fast(from, to) : A.backproject(from, to);
+    };
     return record(backproject, A.backproject_takes_norm(), y, new_array(volume), views);
   };
   return {volume, projections, apply, adjoint};
@@ -153,7 +159,11 @@ LinearOperator projector(const Recording& on, const RayOperator& A) {
 }
 
 LinearOperator fast_projector(const Recording& on, const RayOperator& A) {
-  return operator_of(A, on.volumes(), on.projections(), std::nullopt, true);
+  return operator_of(A, on.volumes(), on.projections(), std::nullopt, Accuracy::fast);
+}
+
+LinearOperator exact_projector(const Recording& on, const RayOperator& A) {
+  return operator_of(A, on.volumes(), on.projections(), std::nullopt, Accuracy::exact);
 }
 
 }  // namespace halocline::expressions

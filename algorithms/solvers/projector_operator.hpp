@@ -26,7 +26,9 @@ std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry&
 
 /// A as formulas of a program that was made by RayOperator::program(). In Recording::over() it goes over these views.
 LinearOperator projector(const Recording& on, const RayOperator& A);
-/// Projector that uses RayOperator::project_fast().
+/// Projector of RayOperator::project_fast() and backproject_fast().
 LinearOperator fast_projector(const Recording& on, const RayOperator& A);
+/// Projector of RayOperator::project_exact(), with the adjoint of projector().
+LinearOperator exact_projector(const Recording& on, const RayOperator& A);
 
 }  // namespace halocline::expressions

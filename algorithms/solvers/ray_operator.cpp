@@ -45,6 +45,8 @@ void add_own_arrays(Program& program, const Requirements& needs, const std::vect
 constexpr const char* forward_direction = "forward ";
 constexpr const char* fast_direction = "fast ";
 constexpr const char* adjoint_direction = "adjoint ";
+constexpr const char* fast_adjoint_direction = "fast adjoint ";
+constexpr const char* exact_direction = "exact ";
 constexpr const char* both_directions = "both ";
 
 }  // namespace
@@ -96,9 +98,12 @@ RayOperator RayOperator::labelled(const std::string& label) const {
 }
 
 std::map<std::string, std::string> RayOperator::own_names(const Requirements& needs, const char* direction) const {
+  const std::string which = direction;
+  const bool of_pair = pair_.fast_adjoint ? which == fast_direction || which == fast_adjoint_direction
+                                          : which == forward_direction || which == adjoint_direction;
   std::map<std::string, std::string> names;
   for (const auto& need : needs.arrays) {
-    const bool shared = std::find(pair_.shared.begin(), pair_.shared.end(), need.name) != pair_.shared.end();
+    const bool shared = of_pair && std::find(pair_.shared.begin(), pair_.shared.end(), need.name) != pair_.shared.end();
     names[need.name] = label_ + (shared ? both_directions : direction) + need.name;
   }
   return names;
@@ -139,7 +144,9 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   program.needs.stack = forward.stack;
   add_start(program, pair_.forward, forward_direction);
   if (pair_.fast) add_start(program, pair_.fast, fast_direction);
+  if (pair_.exact) add_start(program, pair_.exact, exact_direction);
   add_start(program, pair_.adjoint, adjoint_direction);
+  if (pair_.fast_adjoint) add_start(program, pair_.fast_adjoint, fast_adjoint_direction);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
   if (!pair_.all_rows) program.needs.detector_rows = pair_.adjoint->requirements().detector_rows;
@@ -152,6 +159,14 @@ Step RayOperator::project(const std::string& from, const std::string& to) const 
 
 Step RayOperator::project_fast(const std::string& from, const std::string& to) const {
   return pair_.fast ? step_of(pair_.fast, from, to, fast_direction) : project(from, to);
+}
+
+Step RayOperator::backproject_fast(const std::string& from, const std::string& to) const {
+  return pair_.fast_adjoint ? step_of(pair_.fast_adjoint, from, to, fast_adjoint_direction) : backproject(from, to);
+}
+
+Step RayOperator::project_exact(const std::string& from, const std::string& to) const {
+  return pair_.exact ? step_of(pair_.exact, from, to, exact_direction) : project(from, to);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {

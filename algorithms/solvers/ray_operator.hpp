@@ -32,7 +32,11 @@ struct ProjectorPair {
   std::shared_ptr<const ProjectionMethod> fast = nullptr;  ///< RayOperator::project_fast(); nullptr: forward
   bool matched = true;                                     ///< `adjoint` is A^T
   bool all_rows = false;                                   ///< `adjoint` needs all detector rows for every slab
-  std::vector<std::string> shared = {};  ///< arrays of both that are the same, and that `forward` fills
+  std::shared_ptr<const BackprojectionMethod> fast_adjoint = nullptr;  ///< that of `fast`; nullptr: adjoint
+  std::shared_ptr<const ProjectionMethod> exact = nullptr;  ///< without the errors of `forward`; nullptr: forward
+  /// Arrays that are the same in both directions of the fast ones, or if those are not a pair, of the others; the
+  /// forward one fills them.
+  std::vector<std::string> shared = {};
 };
 
 /// The pair of a named projector in the form for these devices. Throws as project() does, and with `fdk` as check_fdk()
@@ -63,6 +67,11 @@ class RayOperator {
   /// Projection for which an error of 1e-3 of a weight does not matter: for steps of solvers that converge in spite of
   /// it, but not for what is reported of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
+  /// The adjoint of project_fast().
+  Step backproject_fast(const std::string& from, const std::string& to) const;
+  /// Projection by the projector itself, for what is reported.
+  Step project_exact(const std::string& from, const std::string& to) const;
+  bool is_exact() const { return !pair_.exact; }
   /// True if the step's scalars must have input_norm.
   bool project_takes_norm() const { return pair_.forward->takes_norm(); }
   bool backproject_takes_norm() const { return pair_.adjoint->takes_norm(); }

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <list>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/support/check_input.hpp"
@@ -59,7 +62,10 @@ struct Work {
       forms.fdk->redundancy.allow_incomplete_arc = true;  // errors of FDK are corrected
       forms.fdk->longest_local_rows = rows;
     }
-    const RayOperator A(geometry, volume, stack, *parameters.projector, devices, forms);
+    ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
+    if (choose_operator(parameters, geometry, volume, stack, devices).matrix)
+      pair = matrix_pair(matrix_for(devices), std::move(pair), method.penalty);
+    const RayOperator A(volume, stack, std::move(pair));
     Program result = solver_program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
@@ -69,11 +75,26 @@ struct Work {
     return result;
   }
 
+  // The matrix, whose lists are made once. A part for each subset; a device takes buffers of a quarter of its memory,
+  // or less.
+  std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices) const {
+    MatrixOptions options;
+    options.units = have_matrix_units(devices) && units_work;
+    for (const DeviceModel& device : devices)
+      options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);
+    for (int s = 0; s < subsets.count(); ++s) options.parts.push_back(static_cast<int>(subsets.range(s).count()));
+    auto& matrix = matrices[{options.units, options.chunk_bytes}];
+    if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
+    return matrix;
+  }
+
   ReconstructionParameters parameters;
   GivenInputs given;
   Grid stack, volume;
   ViewSubsets subsets{1, 1};
   Geometry geometry;
+  bool units_work = true;
+  mutable std::map<std::pair<bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
 // Totals of the projections: their weighted norm, and the rays that count.

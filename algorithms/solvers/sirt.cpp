@@ -34,6 +34,7 @@ Program sirt(const ReconstructionProblem& problem) {
     u = adjoint(s.A) * r;
     equations.report(norm(u));
   });
+  equations.renew_residual();
   return s.finish();
 }
 

@@ -19,9 +19,11 @@ Solver::Solver(const char* name, const ReconstructionProblem& problem)
       bounds{parameters.regulariser.minimum, parameters.regulariser.maximum},
       A(expressions::projector(*this, problem.A)),
       fast_A(expressions::fast_projector(*this, problem.A)),
+      exact_A(expressions::exact_projector(*this, problem.A)),
       x(volume("x", Lifetime::output)),
       b(projections("b", Lifetime::input)),
-      w(given.weights ? projections("w", Lifetime::input) : Array()) {}
+      w(given.weights ? projections("w", Lifetime::input) : Array()),
+      exact_(problem.A.is_exact()) {}
 
 void Solver::begin_image() {
   if (!given.start)
@@ -62,6 +64,21 @@ void NormalEquations::at_zero(Array& u, const Array& w) {
   const Array r = w.empty() ? Array(1 * solver_.b) : Array(solver_.b * w);
   u = adjoint(solver_.A) * r;
   at_zero_ = norm(u);
+}
+
+void NormalEquations::renew_residual() {
+  if (solver_.is_exact()) return;
+  constexpr int every = 10;
+  const auto renew = [this] {
+    Array r = solver_.exact_A * solver_.x;
+    r = solver_.b - r;
+    residual = sqrt(solver_.square(r));
+  };
+  solver_.each([&] {
+    solver_.when([](const Scalars& known) { return static_cast<int>(known.at(iteration_scalar)) % every == every - 1; },
+                 renew);
+  });
+  solver_.last(renew);
 }
 
 void NormalEquations::report(const Scalar& norm, bool first) {

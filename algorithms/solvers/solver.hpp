@@ -35,17 +35,22 @@ class Solver : public expressions::Recording {
   const ReconstructionParameters& parameters;
   const GivenInputs given;
   const Bounds bounds;
-  const LinearOperator A, fast_A;
+  const LinearOperator A, fast_A, exact_A;
   Array x, b, w;  ///< w: none without weights
 
   /// x = 0, or what the caller gives, put into the bounds.
   void begin_image();
   /// b - A x of this start.
   Array start_residual() const;
+  /// True if A is the projector itself.
+  bool is_exact() const { return exact_; }
   /// A^T W r. With weights it writes over q, which may be r.
   Array gradient(const Array& r, Array& q) const;
   /// <y, W y>.
   Scalar square(const Array& y) const;
+
+ private:
+  bool exact_;
 };
 
 /// The normal equations A^T W (b - A x) = 0: the scalars "gradient", the norm of their left side, and "gradient at 0",
@@ -56,6 +61,9 @@ class NormalEquations {
   explicit NormalEquations(Solver& solver);
   /// Belongs before the image begins: "gradient at 0" of W = diag(w), of 1 where w is empty. Writes over u.
   void at_zero(Array& u, const Array& w);
+  /// Belongs at the end: where A is not the projector itself, every tenth iteration and the last find "residual" by
+  /// that.
+  void renew_residual();
   /// "gradient" of that norm; in first() it is "gradient at 0", too, if the image begins with 0.
   void report(const Scalar& norm, bool first = false);
 

@@ -49,7 +49,7 @@ Program spdhg(const ReconstructionProblem& problem) {
       s.p = s.fast_A * s.x;
       s.p = s.w.empty() ? Array(factor * (s.p - s.b - r)) : Array(factor * fma(s.w, s.p - s.b, -r));
       r += s.p;
-      f = adjoint(s.A) * s.p;
+      f = adjoint(s.fast_A) * s.p;
     });
     s.when(s.ends_every(passes_to_look), look);
   });

@@ -35,7 +35,7 @@ class SubsetSolver : public OrderedSolver {
     so_far_ = sum;
   }
   /// Belongs in last().
-  void report_all() { residual_ = sqrt(squared_distance(b, A * x)); }
+  void report_all() { residual_ = sqrt(squared_distance(b, exact_A * x)); }
 
  private:
   Array inverse_;
