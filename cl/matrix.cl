@@ -7,7 +7,7 @@
 // times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others. Without: float32.
 //
 // Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of the ray tiles 4 s to 4 s + 3
-// that meet it; pixel_begin, tiles_of_pixels, ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are
+// that meet it, whose tiles are stored in this order; pixel_begin, tiles_of_pixels, ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are
 // in the order of the lists: the same bits always.
 // UNITS: tile_nvidia.clh; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. Tunables: WARPS, DEPTH, UNROLL.
 #pragma OPENCL FP_CONTRACT OFF
@@ -24,12 +24,6 @@
 #define PIXELS 16
 #ifndef WARPS
 #define WARPS 4
-#endif
-#ifndef DEPTH
-#define DEPTH 2
-#endif
-#ifndef UNROLL
-#define UNROLL 4
 #endif
 
 // Rows of the detector: row row_of_0 + row_step k is on slice k.
@@ -149,18 +143,17 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
   const uint super = first_super + (uint)get_global_id(1);
   if (super >= end_super) return;
   Sums sums[4][BLOCKS];
-  uint next[4];
   bool any = false;  // ray with a view of the batch
   for (int t = 0; t < 4; ++t) {
     const int view = ray_places[4 * super + t].y - batch.first_view;
     any = any || (view < batch.views && view + RAYS / ray_width > 0);
-    next[t] = ray_begin[4 * super + t] - first_tile;
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
       sums[t][b] = none;
     }
   }
   if (!any) return;
+  uint next = ray_begin[4 * super] - first_tile;
   const uint end = super_begin[super + 1];
   for (uint n = super_begin[super]; n < end; n += DEPTH) {
     uint place[DEPTH];
@@ -174,7 +167,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
         voxels[d][b] = load_voxels(x, (size_t)(place[d] >> 4) * blocks + min(block + b, blocks - 1), lane);
 #pragma unroll
       for (int t = 0; t < 4; ++t)
-        if (place[d] & (1u << t)) tile[d][t] = load_tile(tiles, next[t]++, lane);
+        if (place[d] & (1u << t)) tile[d][t] = load_tile(tiles, next++, lane);
     }
 #pragma unroll
     for (int d = 0; d < DEPTH; ++d)

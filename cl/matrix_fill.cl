@@ -1,8 +1,8 @@
 // Weights of the tiles of a slice's system matrix: 8 rays x 16 pixels of half precision each, of the rays of joseph.cl, or, SIDDON, of
 // siddon.cl, that run within slices. In units of the voxel's width, so that they are near 1 whatever the voxels are.
 //
-// Arrays: ray_places[ray tile] = column and view of its first ray; pixel_places[pixel tile] = i and j of its first pixel; tiles of ray tile r:
-// ray_begin[r] to ray_begin[r + 1], numbered within the part, of which `tiles` holds those from `first_tile` on; pixel_tiles[tile].
+// Arrays: ray_places[ray tile] = column and view of its first ray; pixel_places[pixel tile] = i and j of its first pixel; super_begin and
+// super_places as in matrix.cl. Super-tile s has the tiles from ray_begin[4 s] on; `tiles` holds those from `first_tile` on.
 // A tile's ray r is at column r % ray_width, view r / ray_width from the first; its pixel p at i = p % 4, j = p / 4. Order of the weights:
 // that of cl/tile_nvidia.clh, pixel (l & 3) 2 + (e & 1) + 8 (e >> 1) of ray l >> 2 at 4 l + e. Rays and pixels of padding weigh 0.
 #pragma OPENCL FP_CONTRACT OFF
@@ -43,26 +43,36 @@ INLINE float weight_of(PlaneRay r, int i, int j) {
 #endif
 }
 
-// Work-items: (TILE_LANES, ray tiles from first_ray_tile on).
+// Work-items: (TILE_LANES, super-tiles from first_super on).
 __kernel void matrix_fill(__global half* restrict tiles, __global const uint* restrict ray_begin,
-                          __global const uint* restrict pixel_tiles, __global const int2* restrict ray_places,
-                          __global const int2* restrict pixel_places, __global const float* restrict rays,
-                          ARC_PARAMETERS Extent extent, PerAxis voxel, Batch batch, uint first_ray_tile,
-                          uint end_ray_tile, uint first_tile, int ray_width) {
-  const int lane = get_global_id(0);
-  const uint ray_tile = first_ray_tile + (uint)get_global_id(1);
-  if (lane >= TILE_LANES || ray_tile >= end_ray_tile) return;
-  const int n = lane >> 2, column = ray_places[ray_tile].x + n % ray_width,
-            view = ray_places[ray_tile].y + n / ray_width;
-  const bool there = column < batch.columns && view < batch.first_view + batch.views;
-  const PlaneRay ray = plane_ray(
-      RAY_AT(there ? view : batch.first_view, there ? 2 * column : 0, from_centre(0, batch.rows)), extent, voxel);
-  for (uint tile = ray_begin[ray_tile]; tile < ray_begin[ray_tile + 1]; ++tile) {
-    const int2 place = pixel_places[pixel_tiles[tile]];
-    for (int e = 0; e < 4; ++e) {
-      const int pixel = (lane & 3) * 2 + (e & 1) + 8 * (e >> 1), i = place.x + pixel % 4, j = place.y + pixel / 4;
-      const float weight = there && i < extent.nx && j < extent.ny ? weight_of(ray, i, j) : 0.0f;
-      vstore_half_rte(weight, ((size_t)(tile - first_tile) * TILE_LANES + lane) * 4 + e, tiles);
+                          __global const uint* restrict super_begin, __global const uint* restrict super_places,
+                          __global const int2* restrict ray_places, __global const int2* restrict pixel_places,
+                          __global const float* restrict rays, Extent extent, PerAxis voxel, Batch batch,
+                          uint first_super, uint end_super, uint first_tile, int ray_width) {
+  const int lane = get_global_id(0), n = lane >> 2;
+  const uint super = first_super + (uint)get_global_id(1);
+  if (lane >= TILE_LANES || super >= end_super) return;
+  PlaneRay ray[4];
+  bool there[4];
+  for (int t = 0; t < 4; ++t) {
+    const int2 first = ray_places[4 * super + t];
+    const int column = first.x + n % ray_width, view = first.y + n / ray_width;
+    there[t] = column < batch.columns && view < batch.first_view + batch.views;
+    ray[t] =
+        plane_ray(RAY_AT(there[t] ? view : batch.first_view, there[t] ? 2 * column : 0, from_centre(0, batch.rows)),
+                  extent, voxel);
+  }
+  size_t tile = ray_begin[4 * super] - first_tile;
+  for (uint at = super_begin[super]; at < super_begin[super + 1]; ++at) {
+    const int2 place = pixel_places[super_places[at] >> 4];
+    for (int t = 0; t < 4; ++t) {
+      if (!(super_places[at] & (1u << t))) continue;
+      for (int e = 0; e < 4; ++e) {
+        const int pixel = (lane & 3) * 2 + (e & 1) + 8 * (e >> 1), i = place.x + pixel % 4, j = place.y + pixel / 4;
+        const float weight = there[t] && i < extent.nx && j < extent.ny ? weight_of(ray[t], i, j) : 0.0f;
+        vstore_half_rte(weight, (tile * TILE_LANES + lane) * 4 + e, tiles);
+      }
+      ++tile;
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
+#include "algorithms/matrix/matrix_variants.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 
 namespace halocline {
@@ -12,6 +13,7 @@ const std::vector<Variant>& all_variants() {
     for (const ScanForm& form : scan_forms())
       if (!form.name.empty()) result.push_back(variant_of(form));
     for (Variant& variant : row_filter_variants()) result.push_back(std::move(variant));
+    result.push_back(matrix_units_variant());
     return result;
   }();
   return all;

@@ -51,9 +51,11 @@ SliceRays rays_of(const Geometry& geometry, const Grid& volume, const Grid& proj
 
 // Of the lists that kernels read: their names and contents.
 std::vector<std::pair<const char*, const std::vector<std::uint32_t>*>> lists_of(const TileStructure& structure) {
-  return {{"ray_begin", &structure.ray_begin},     {"pixel_tiles", &structure.pixel_tiles},
-          {"super_begin", &structure.super_begin}, {"super_places", &structure.super_places},
-          {"pixel_begin", &structure.pixel_begin}, {"tiles_of_pixels", &structure.tiles_of_pixels},
+  return {{"ray_begin", &structure.ray_begin},
+          {"super_begin", &structure.super_begin},
+          {"super_places", &structure.super_places},
+          {"pixel_begin", &structure.pixel_begin},
+          {"tiles_of_pixels", &structure.tiles_of_pixels},
           {"ray_tiles", &structure.ray_tiles}};
 }
 
@@ -161,13 +163,13 @@ void SystemMatrix::fill(Slab& slab, std::size_t p) const {
   const MatrixPart& part = parts_[p];
   for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
     const TileChunk& chunk = part.structure.chunks[c];
-    const std::uint32_t first = super_ray_tiles * chunk.super_begin, end = super_ray_tiles * chunk.super_end;
     slab.launch({"matrix_fill.cl", "matrix_fill", projector_ == Projector::siddon ? "-D SIDDON" : ""},
-                {32, end - first, 1}, {32, 4, 1},
-                {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "pixel_tiles")),
-                 in(list_name(p, "ray_places")), in("pixel_places"), in("rays"), slab.extent({0, slab.nz()}),
-                 per_axis(volume_.spacing), batch_of(projections_, {0, number(projections_.size[1])}, part.views),
-                 first, end, chunk.begin, std::int32_t{ray_width()}});
+                {32, chunk.super_end - chunk.super_begin, 1}, {32, 4, 1},
+                {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
+                 in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),
+                 slab.extent({0, slab.nz()}), per_axis(volume_.spacing),
+                 batch_of(projections_, {0, number(projections_.size[1])}, part.views), chunk.super_begin,
+                 chunk.super_end, chunk.begin, std::int32_t{ray_width()}});
   }
 }
 

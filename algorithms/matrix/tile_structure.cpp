@@ -119,11 +119,14 @@ void list_by_pixels(TileStructure& structure) {
     begin[0] = chunk.begin;
     for (std::size_t pixel = 0; pixel < pixels; ++pixel) begin[pixel + 1] += begin[pixel];
     std::vector<std::uint32_t> next(begin, begin + pixels);
-    for (std::uint32_t ray = super_ray_tiles * chunk.super_begin; ray < super_ray_tiles * chunk.super_end; ++ray)
-      for (std::uint32_t tile = structure.ray_begin[ray]; tile < structure.ray_begin[ray + 1]; ++tile) {
-        const std::uint32_t place = next[structure.pixel_tiles[tile]]++;
-        structure.tiles_of_pixels[place] = tile - chunk.begin, structure.ray_tiles[place] = ray;
-      }
+    std::uint32_t tile = 0;
+    for (std::uint32_t super = chunk.super_begin; super < chunk.super_end; ++super)
+      for (std::uint32_t at = structure.super_begin[super]; at < structure.super_begin[super + 1]; ++at)
+        for (std::uint32_t each = 0; each < super_ray_tiles; ++each) {
+          if ((structure.super_places[at] >> each & 1) == 0) continue;
+          const std::uint32_t place = next[structure.super_places[at] / 16]++;
+          structure.tiles_of_pixels[place] = tile++, structure.ray_tiles[place] = super_ray_tiles * super + each;
+        }
   });
 }
 

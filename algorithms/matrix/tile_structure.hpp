@@ -31,19 +31,21 @@ struct TileChunk {
 };
 
 /// R ray tiles and P pixel tiles of the orders `rays` and `pixels`, those of padding among them; S = R / 4 super-tiles;
-/// T tiles, numbered by ray tile, and by pixel tile within one.
+/// T tiles, numbered by super-tile, by pixel tile within one, and by ray tile: in the order in which super_places has
+/// them.
 struct TileStructure {
   TileOrder rays, pixels;
 
-  /// [R + 1] Numbers of the tiles of ray tile r: ray_begin[r] to ray_begin[r + 1].
+  /// [R + 1] Ends of the lists of ray tiles: places ray_begin[r] to ray_begin[r + 1] of `pixel_tiles`. Super-tile s has
+  /// the tiles ray_begin[4 s] to ray_begin[4 s + 4].
   std::vector<std::uint32_t> ray_begin;
-  /// [T] Pixel tile of each tile, in increasing order within a ray tile.
+  /// [T] Pixel tiles that each ray tile meets, in increasing order.
   std::vector<std::uint32_t> pixel_tiles;
 
   /// [S + 1] Pixel tiles that the four ray tiles of super-tile s meet: places super_begin[s] to super_begin[s + 1] of:
   std::vector<std::uint32_t> super_begin;
   /// 16 x pixel tile + mask, in increasing order within a super-tile. Bit n of the mask: ray tile 4 s + n has that
-  /// pixel tile. Its tile's number is ray_begin[4 s + n] and the bits n of the super-tile's places before.
+  /// pixel tile.
   std::vector<std::uint32_t> super_places;
 
   /// Chunks in the order of tiles; a super-tile is in one.

@@ -51,6 +51,8 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
   }
   if (parameters.operator_form == OperatorForm::rays || !exact_adjoint || parameters.hardware_interpolation)
     return {false, ""};
+  if (subset_count(parameters, geometry.views.size()) > 1)
+    return {false, "views of a subset are too far apart to share tiles"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(pass_count(parameters));
   if (!has_tiles(geometry, volume, projections, *parameters.projector)) return {false, "rays leave their slices"};
   if (!have_matrix_units(devices)) return {false, "no matrix units"};

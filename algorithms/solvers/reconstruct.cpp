@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/matrix/matrix_variants.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
@@ -18,6 +19,7 @@
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
@@ -88,12 +90,22 @@ struct Work {
     return matrix;
   }
 
+  // Checks the matrix units, if they are to be used, and says what `operator = auto` is.
+  void prepare_operator(const std::vector<Device>& devices) const {
+    const auto models = device_models(devices);
+    const OperatorChoice choice = choose_operator(parameters, geometry, volume, stack, models);
+    if (choice.matrix && have_matrix_units(models))
+      units_work = variant_works(matrix_units_variant(), devices, "float32 serves");
+    if (!choice.reason.empty())
+      library_log()->info("operator: {} ({})", choice.matrix ? "matrix" : "rays", choice.reason);
+  }
+
   ReconstructionParameters parameters;
   GivenInputs given;
   Grid stack, volume;
   ViewSubsets subsets{1, 1};
   Geometry geometry;
-  bool units_work = true;
+  mutable bool units_work = true;
   mutable std::map<std::pair<bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
@@ -222,6 +234,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   result.subsets = work.subsets.count();
   const Recorder recorder(result.history, result.subsets);
   const auto program_for = [&](const std::vector<Device>& used) {
+    work.prepare_operator(used);
     const bool filters = solver_method(parameters.method).fdk;
     Program program = work.program(device_models(used),
                                    filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);

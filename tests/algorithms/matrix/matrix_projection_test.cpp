@@ -2,6 +2,7 @@
 // Products with a stored system matrix: the projectors' numbers to half precision of the weights, the exact adjoint of
 // each other, and a slice's bits whatever shares its launch.
 #include "algorithms/matrix/matrix_projection.hpp"
+#include "algorithms/matrix/matrix_variants.hpp"
 
 #include <gtest/gtest.h>
 
@@ -157,6 +158,36 @@ TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
       ASSERT_EQ(after.at(column, k, view), before.at(column, k, view)) << column << ' ' << view;
       if (before.at(column, 0, view) > 0) ASSERT_NE(after.at(column, 0, view), before.at(column, 0, view));
     }
+}
+
+// On NVIDIA's GPUs: values that halves hold exactly have the adjoint to float32; a slice's bits depend on no other.
+TEST(SystemMatrix, MatrixUnitsHoldSlicesApart) {
+  if (device().front().info().platform.find("NVIDIA") == std::string::npos)
+    GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
+  const Finding finding = matrix_units_variant().check(device().front());
+  EXPECT_EQ(finding.verdict, Verdict::right) << finding.detail;
+  for (const std::size_t slices : {1, 3, 32, 43}) {
+    SCOPED_TRACE(slices);
+    const Scene scene =
+        scene_of("", reference::detector(40, slices, 1, 1.1, 2), default_grid({31, 33, slices}, {3, 1, 2}));
+    const auto matrix = std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(),
+                                                             MatrixOptions{.units = true});
+    Volume volume(scene.grid), stack(scene.projections);
+    for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n * 7 % 31);
+    for (std::size_t n = 0; n < stack.voxels.size(); ++n) stack.voxels[n] = static_cast<float>(n * 5 % 29);
+    const Volume ax = projected(matrix, volume).output, aty = backprojected(matrix, stack).output;
+    const double forward = std::inner_product(ax.voxels.begin(), ax.voxels.end(), stack.voxels.begin(), 0.0);
+    const double back = std::inner_product(aty.voxels.begin(), aty.voxels.end(), volume.voxels.begin(), 0.0);
+    EXPECT_NEAR(forward, back, 1e-6 * forward);
+    const auto rays = reference::project(Projector::joseph, volume, scene.geometry, scene.projections);
+    EXPECT_LT(relative_error(ax.voxels, rays), 1e-3);
+    for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+      if (n / scene.grid.slice() != slices / 2) volume.voxels[n] *= 12345.6F;
+    const Volume after = projected(matrix, volume).output;
+    for (std::size_t view = 0; view < scene.projections.size[2]; ++view)
+      for (std::size_t column = 0; column < scene.projections.size[0]; ++column)
+        ASSERT_EQ(after.at(column, slices / 2, view), ax.at(column, slices / 2, view)) << column << ' ' << view;
+  }
 }
 
 TEST(SystemMatrix, RefusesWhatItDoesNotStore) {

@@ -1,0 +1,59 @@
+#include "algorithms/matrix/matrix_variants.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "algorithms/matrix/matrix_projection.hpp"
+#include "scheduling/execution/program_run.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double rounding = 1e-3;  // of half precision, of the largest value
+
+// A parallel beam on two blocks of slices, and a part of a third.
+std::shared_ptr<const SystemMatrix> trial_matrix(bool units) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 0;
+  circle.projections = 19;
+  const Grid volume = default_grid({33, 29, 37}, {1, 1, 1});
+  const Grid stack{.size = {41, 37, 19}, .spacing = {1, 1, 1}, .origin = {-20, -18, 0}};
+  return std::make_shared<SystemMatrix>(circular_geometry(circle), volume, stack, Projector(),
+                                        MatrixOptions{.units = units});
+}
+
+Finding compared_by_size(const Volume& found, const Volume& expected) {
+  const double largest = *std::max_element(expected.voxels.begin(), expected.voxels.end());
+  return compared(found, expected, rounding * largest);
+}
+
+Finding check_units(const Device& device) {
+  const auto units = trial_matrix(true), plain = trial_matrix(false);
+  const auto project = [&](const auto& matrix) {
+    const Volume volume = trial_volume(matrix->volume());
+    return run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, matrix->projections(), {device})
+        .output;
+  };
+  const auto backproject = [&](const auto& matrix) {
+    const Volume stack = trial_volume(matrix->projections());
+    return run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &stack}}, matrix->volume(), {device})
+        .output;
+  };
+  const Finding forward = compared_by_size(project(units), project(plain));
+  return forward.verdict == Verdict::right ? compared_by_size(backproject(units), backproject(plain)) : forward;
+}
+
+}  // namespace
+
+const Variant& matrix_units_variant() {
+  static const Variant variant{
+      .name = "system matrix on matrix units",
+      .files = {"matrix.cl", "matrix_fill.cl"},
+      .reason_not = unless([](const DeviceInfo& info) { return info.platform.find("NVIDIA") != std::string::npos; },
+                           "for matrix units of NVIDIA's GPUs"),
+      .check = check_units};
+  return variant;
+}
+
+}  // namespace halocline

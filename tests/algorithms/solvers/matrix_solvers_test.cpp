@@ -1,0 +1,129 @@
+// labels: device slab dealt
+// Solvers with the stored system matrix: the images of solvers with rays to the precision of its weights, certificates
+// of the projector itself, ordered subsets, the same bits on slabs and devices, and what they refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "algorithms/solvers/matrix_pair.hpp"
+#include "tests/support/reconstruct_run.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/rms.hpp"
+#include "tests/support/split_runs.hpp"
+
+namespace halocline::matrix_solvers_test {
+namespace {
+
+using reference::device;
+using ::testing::HasSubstr;
+
+// A parallel beam with a row on each slice.
+const MeasuredScan& scan() {
+  static const MeasuredScan made = [] {
+    CircularOptions circle;
+    circle.sid = 200;
+    circle.sdd = 0;
+    circle.projections = 23;
+    circle.projection_offset_x = 1.3;
+    const Grid grid = default_grid({15, 13, 9}, {2, 2.4, 2});
+    const reference::Scene scene{"parallel", circular_geometry(circle), reference::detector(29, 9, 23, 1.3, 2), grid};
+    const Volume truth = reference::random_volume(grid, 7);
+    return MeasuredScan{scene, project(truth, scene.geometry, scene.projections, device()).output};
+  }();
+  return made;
+}
+
+ReconstructionParameters parameters_of(const std::string& method, OperatorForm form) {
+  ReconstructionParameters parameters;
+  parameters.method = method;
+  parameters.passes = 12;
+  parameters.lambda = solver_method(method).penalty ? 0.02 : 0;
+  parameters.gap = solver_method(method).penalty ? 0 : parameters.gap;
+  parameters.operator_form = form;
+  return parameters;
+}
+
+class MatrixSolvers : public testing::TestWithParam<const char*> {};
+
+TEST_P(MatrixSolvers, FindTheImageOfRays) {
+  const Reconstructed matrix = scan().reconstructed(parameters_of(GetParam(), OperatorForm::matrix)),
+                      rays = scan().reconstructed(parameters_of(GetParam(), OperatorForm::rays));
+  EXPECT_LT(rms(matrix.x, rays.x), 2e-3 * rms(rays.x, Volume(rays.x.grid)));
+  EXPECT_FALSE(matrix.x.voxels == rays.x.voxels) << "another arithmetic has been at work";
+  EXPECT_NEAR(matrix.result.residual, rays.result.residual, 0.05 * rays.result.residual);
+}
+
+TEST_P(MatrixSolvers, HaveTheSameBitsOnSlabsAndDevices) {
+  const auto image = [](const std::vector<Device>& devices, const RunOptions& options) {
+    return scan().reconstructed(parameters_of(GetParam(), OperatorForm::matrix), devices, options).x.voxels;
+  };
+  const auto whole = image(device(), {});
+  EXPECT_TRUE(image(device(), split(3)) == whole);
+  const auto& two = reference::sub_devices(2);
+  EXPECT_TRUE(image(two, shared(two)) == image(reference::undivided(), {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, MatrixSolvers,
+                         testing::Values("cgls", "lsqr", "sirt", "nesterov", "osem", "os-sart", "spdhg", "fista",
+                                         "os-fista"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// The residual that is reported last is the projector's: of an image that the matrix fits better than the projector.
+TEST(MatrixSolver, ReportsTheResidualOfTheProjector) {
+  ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::matrix);
+  parameters.passes = 60;
+  const Reconstructed found = scan().reconstructed(parameters);
+  const Volume ax = project(found.x, scan().scene.geometry, scan().scene.projections, device()).output;
+  double sum = 0;
+  for (std::size_t n = 0; n < ax.voxels.size(); ++n)
+    sum += std::pow(static_cast<double>(scan().b.voxels[n]) - ax.voxels[n], 2);
+  EXPECT_NEAR(found.result.residual, std::sqrt(sum), 1e-3 * std::sqrt(sum));
+}
+
+TEST(MatrixSolver, RefusesWhatHasNoMatrix) {
+  const auto refusal = [](const MeasuredScan& of, const ReconstructionParameters& parameters) {
+    return refusal_of([&] { of.reconstructed(parameters); });
+  };
+  EXPECT_THAT(refusal(scan(), parameters_of("fdk", OperatorForm::matrix)), HasSubstr("method = fdk"));
+  auto hardware = parameters_of("spdhg", OperatorForm::matrix);
+  hardware.hardware_interpolation = true;
+  EXPECT_THAT(refusal(scan(), hardware), HasSubstr("excludes `interpolation = hardware`"));
+  const auto cone = reference::scene_named("cone");
+  EXPECT_THAT(
+      refusal({cone, reference::random_volume(cone.projections, 3)}, parameters_of("sirt", OperatorForm::matrix)),
+      HasSubstr("rays that leave their slices"));
+  EXPECT_THAT(refusal_of([] { operator_form_from_name("tiles"); }), HasSubstr("auto, matrix, rays"));
+}
+
+TEST(MatrixSolver, IsChosenWhereItPays) {
+  const Grid volume = default_grid({512, 512, 64}, {1, 1, 1});
+  CircularOptions circle;
+  circle.sid = 600;
+  circle.sdd = 0;
+  circle.projections = 720;
+  const Geometry geometry = circular_geometry(circle);
+  const Grid stack = reference::detector(512, 64, 720, 1, 1);
+  DeviceModel nvidia{.name = "some GPU", .memory = std::size_t{80} << 30, .platform = "NVIDIA CUDA"};
+  const auto choice = [&](int passes, const DeviceModel& on, const Geometry& of) {
+    ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::automatic);
+    parameters.passes = passes;
+    parameters.projector = Projector();
+    return choose_operator(parameters, of, volume, stack, std::vector{on});
+  };
+  EXPECT_TRUE(choice(200, nvidia, geometry).matrix);
+  EXPECT_THAT(choice(10, nvidia, geometry).reason, HasSubstr("125 passes would"));
+  nvidia.memory = std::size_t{4} << 30;
+  EXPECT_THAT(choice(200, nvidia, geometry).reason, HasSubstr("GB"));
+  EXPECT_EQ(choice(200, {.name = "a CPU", .memory = std::size_t{80} << 30, .cpu = true}, geometry).reason,
+            "no matrix units");
+  circle.sdd = 900;
+  EXPECT_EQ(choice(200, nvidia, circular_geometry(circle)).reason, "rays leave their slices");
+}
+
+}  // namespace
+}  // namespace halocline::matrix_solvers_test
