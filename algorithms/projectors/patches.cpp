@@ -71,6 +71,19 @@ bool is_in_plane(const std::array<float, 16>& place, const std::array<std::int32
   return place[2] == 0 && flat(0) && flat(1) && flat(2);
 }
 
+void require_count(std::size_t found, std::size_t expected, const char* what) {
+  if (found != expected)
+    throw InputError(
+        {.what = what, .found = fmt::format("{} numbers", found), .expected = fmt::format("{}", expected)});
+}
+
+void require_room(const Buffer& array, std::size_t numbers, const char* what) {
+  if (array.bytes() < numbers * sizeof(float))
+    throw InputError({.what = what,
+                      .found = fmt::format("{} bytes long", array.bytes()),
+                      .expected = fmt::format("{} numbers of float32", numbers)});
+}
+
 std::vector<int> all_views(std::size_t count) {
   std::vector<int> views(count);
   std::iota(views.begin(), views.end(), 0);
@@ -124,7 +137,6 @@ Buffer Patches::filled(const std::string& name, const void* values, std::size_t 
 }
 
 void Patches::set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes) {
-  const std::lock_guard lock(mutex_);
   std::vector<std::array<std::int32_t, 4>> sizes;
   std::vector<std::array<std::int32_t, 2>> strides;
   largest_ = 0;
@@ -189,6 +201,7 @@ void Patches::set_boxes(std::span<const Grid> boxes) {
       throw InputError(
           {.what = "the list of boxes", .found = "more than 2^30 voxels", .expected = "fewer, in several calls"});
   }
+  const std::lock_guard lock(mutex_);
   set_places(places, shapes);
   boxes_.assign(boxes.begin(), boxes.end());
   voxels_ = voxels;
@@ -221,6 +234,7 @@ void Patches::set_parts(std::span<const Part> parts_of_volume) {
                       {number(volume_.size[0]), number(volume_.size[0] * volume_.size[1])}});
     boxes.push_back(box);
   }
+  const std::lock_guard lock(mutex_);
   set_places(places, shapes);
   boxes_ = std::move(boxes);
   voxels_ = volume_.count();
@@ -263,13 +277,19 @@ void Patches::replace_views(std::size_t first, const Geometry& geometry) {
   for (const View& view : views)
     for (const double value : index_to_detector(view, volume_, projections_))
       matrices.push_back(static_cast<float>(value));
-  std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
   const std::lock_guard lock(mutex_);
+  std::copy(views.begin(), views.end(), geometry_.views.begin() + static_cast<std::ptrdiff_t>(first));
   const Sight sight = sight_of(views);
   sight_ = {sight_.in_row && sight.in_row, sight_.in_front && sight.in_front};
   set_view_options();
   device_.finish();
   device_.write(matrices_, 12 * first * sizeof(float), matrices.data(), matrices.size() * sizeof(float)).wait();
+}
+
+void Patches::require_arrays(const Buffer& boxes, const Buffer& projections) const {
+  if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
+  require_room(boxes, voxels(), "the array of boxes");
+  require_room(projections, pixels(), "the array of projections");
 }
 
 const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& waits) {
@@ -285,7 +305,7 @@ const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& wa
 
 Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool add, std::span<const Event> waits) {
   const std::lock_guard lock(mutex_);
-  if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
+  require_arrays(boxes, projections);
   std::vector<Event> ready(waits.begin(), waits.end());
   const Buffer& sampled = samples(projections, ready);
   const std::array<KernelArgument, 10> arguments{&sampled,
@@ -309,7 +329,7 @@ Event Patches::backproject(const Buffer& projections, const Buffer& boxes, bool 
 
 Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span<const Event> waits) {
   const std::lock_guard lock(mutex_);
-  if (count_ == 0) throw InputError("there are no boxes; call set_boxes() or set_parts() before");
+  require_arrays(boxes, projections);
   if (fixed_.bytes() == 0) fixed_ = device_.buffer("patches: sums", 8 * pixels());
   if (partial_.bytes() == 0) partial_ = device_.buffer("patches: largest", 4);
   std::vector<Event> done(waits.begin(), waits.end());
@@ -335,17 +355,8 @@ Event Patches::project(const Buffer& boxes, const Buffer& projections, std::span
   return device_.launch({"patches.cl", "patches_pixels", options_}, {pixels(), 1, 1}, of_pixels, std::span(&added, 1));
 }
 
-namespace {
-
-void require_count(std::size_t found, std::size_t expected, const char* what) {
-  if (found != expected)
-    throw InputError(
-        {.what = what, .found = fmt::format("{} numbers", found), .expected = fmt::format("{}", expected)});
-}
-
-}  // namespace
-
 std::vector<float> Patches::backproject(std::span<const float> projections) {
+  const std::lock_guard lock(mutex_);  // the boxes are the same to the end
   require_count(projections.size(), pixels(), "the projections");
   const Buffer from = filled("projections", projections.data(), projections.size_bytes());
   const Buffer to = device_.buffer("patches: boxes", 4 * voxels());
@@ -357,6 +368,7 @@ std::vector<float> Patches::backproject(std::span<const float> projections) {
 }
 
 std::vector<float> Patches::project(std::span<const float> boxes) {
+  const std::lock_guard lock(mutex_);
   require_count(boxes.size(), voxels(), "the boxes");
   const Buffer from = filled("boxes", boxes.data(), boxes.size_bytes());
   const Buffer to = device_.buffer("patches: projections", 4 * pixels());

@@ -17,7 +17,8 @@ namespace halocline {
 
 /// The geometry is kept; projections are new at every call, or remain on the device, where new views take the places of
 /// old ones. Voxels are those of unfiltered voxel-driven back-projection (Backprojection), to the rounding of a sum in
-/// 64 parts. Several threads may call one object.
+/// 64 parts. Several threads may call one object. Calls throw InputError for arrays that are shorter than the boxes and
+/// projections of that moment.
 class Patches {
  public:
   /// volume: the grid in whose coordinates boxes are computed; they may be anywhere. Throws InputError as
@@ -67,6 +68,7 @@ class Patches {
     std::size_t group = 32, unroll = 4, fold = 4;
   };
   GroupShape group_shape(std::size_t voxels) const;
+  // Under the lock.
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
   void set_view_options();
   // What of these views' places on the detector is simpler than in general, for all boxes.
@@ -74,12 +76,13 @@ class Patches {
     bool in_row, in_front;
   };
   Sight sight_of(std::span<const View> views) const;
+  void require_arrays(const Buffer& boxes, const Buffer& projections) const;
   // Pairs of neighbouring pixels in place of `projections`, if they are worth it: behind `waits`, which becomes their
   // end.
   const Buffer& samples(const Buffer& projections, std::vector<Event>& waits);
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 
-  std::mutex mutex_;  // of calls, whose commands and arrays must not mix
+  std::recursive_mutex mutex_;  // of calls, whose commands and arrays must not mix
   Device device_;
   Geometry geometry_;
   Grid volume_, projections_;

@@ -20,7 +20,8 @@ class Patches:
     grid: in whose coordinates boxes are computed; None: what the scan sees. boxes: Grids, such as
     patches.grid[3] and patches.grid[10:20, 5:9, 7], or of any other place and direction.
     voxels: the number of voxels of all boxes. device: as the command's option. like: a pyopencl.array.Array, in whose
-    context arrays then stay: they are given as such arrays of float32, and results are. Several threads may use one object.
+    context arrays then stay: they are given as such arrays of float32, and results are. Several threads may use one object;
+    a call while another thread sets boxes of another size may be refused.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, boxes: Optional[Sequence[Grid]] = None, *,

@@ -1,6 +1,7 @@
 // Patches: back-projection to boxes and its adjoint, at low latency.
 #include "algorithms/projectors/patches.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -31,7 +32,9 @@ void to_host(Result& result, Work&& work) {
   guarded([&] {
     const nb::gil_scoped_release released;
     const std::vector<float> found = work();
-    if (found.size() != result.size()) throw std::length_error("the result has another size");
+    if (found.size() != result.size())
+      throw InputError(fmt::format("the result has {} numbers, its array {}: another thread has set other boxes",
+                                   found.size(), result.size()));
     std::copy(found.begin(), found.end(), result.data());
   });
 }
@@ -63,6 +66,7 @@ void add_patches(nb::module_& module) {
              guarded([&] {
                std::vector<Grid> grids;
                for (const GridTuple& box : boxes) grids.push_back(grid_of(box));
+               const nb::gil_scoped_release released;
                self.set_boxes(grids);
              });
            })
@@ -71,13 +75,24 @@ void add_patches(nb::module_& module) {
              guarded([&] {
                std::vector<Patches::Part> parts;
                for (const auto& [first, size] : given) parts.push_back({first, size});
+               const nb::gil_scoped_release released;
                self.set_parts(parts);
              });
            })
-      .def("set_views", [](Patches& self, const std::vector<int>& views) { guarded([&] { self.set_views(views); }); })
+      .def("set_views",
+           [](Patches& self, const std::vector<int>& views) {
+             guarded([&] {
+               const nb::gil_scoped_release released;
+               self.set_views(views);
+             });
+           })
       .def("replace_views",
            [](Patches& self, std::size_t first, const GeometryFile& geometry) {
-             guarded([&] { self.replace_views(first, geometry.scan().geometry); });
+             guarded([&] {
+               const Geometry& poses = geometry.scan().geometry;
+               const nb::gil_scoped_release released;
+               self.replace_views(first, poses);
+             });
            })
       .def_prop_ro("voxels", &Patches::voxels)
       .def_prop_ro("pixels", &Patches::pixels)

@@ -1,5 +1,7 @@
 """Patches: boxes of voxels from new projections at every call."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,32 @@ def test_views_and_boxes_are_checked(geometry, placed, projections):
     other = hc.Geometry.circular(sid=200, sdd=300, angles=[0, 1], detector=(20, 52), pixel=(2.0, 1.8))
     with pytest.raises(ValueError, match="another detector"):
         patches.replace_views(0, other)
+
+
+def test_threads_may_set_boxes_while_others_compute(geometry, placed, projections):
+    few, many = [placed[3, 2:3, 1:2]], [placed] * 4
+    patches = hc.Patches(geometry, placed, few)
+    sums = []
+    for boxes in (few, many):
+        patches.set_boxes(boxes)
+        sums.append(float(np.sum(patches.backproject(projections)[0])))
+    wrong = []
+
+    def compute():
+        for _ in range(40):
+            try:
+                patches.backproject(projections, out=np.empty(patches.voxels, np.float32))
+            except (hc.InputError, ValueError):
+                continue  # of other boxes
+            except BaseException as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=compute) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for n in range(60):
+        patches.set_boxes(many if n % 2 else few)
+    for each in threads:
+        each.join()
+    assert not wrong
+    assert float(np.sum(patches.backproject(projections)[0])) == sums[1]

@@ -3,11 +3,14 @@
 // parts of a volume.
 #include "algorithms/projectors/patches.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "host/opencl/tuned_values.hpp"
@@ -284,6 +287,33 @@ TEST(Patches, NaNsAreNotLost) {
   EXPECT_EQ(patches.project(x), std::vector<float>(patches.pixels(), 0.0f));
 }
 
+// Each result is that of boxes that were set at some time, and no call writes behind its array.
+TEST(Patches, ThreadsMaySetBoxesWhileOthersCompute) {
+  const auto scene = flat_scenes().front();
+  Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
+  const Volume stack = reference::random_volume(scene.projections, 3);
+  const std::vector<Grid> one{part_of(scene.grid, {0, 0, 0}, {1, 1, 1})}, all(9, scene.grid);
+  patches.set_boxes(all);
+  const auto of_all = patches.backproject(stack.voxels);
+  patches.set_boxes(one);
+  const auto of_one = patches.backproject(stack.voxels);
+  std::atomic<int> wrong{0};
+  const auto compute = [&] {
+    for (int n = 0; n < 200; ++n) {
+      const auto found = patches.backproject(stack.voxels);
+      if (found != of_one && found != of_all) ++wrong;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 3; ++n) threads.emplace_back(compute);
+  for (int n = 0; n < 200; ++n) {
+    patches.set_boxes(n % 2 == 0 ? all : one);
+    patches.replace_views(0, scene.geometry);
+  }
+  for (auto& each : threads) each.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Patches, RefuseWhatTheyCannotDo) {
   const auto scene = flat_scenes().front();
   Patches patches(device().front(), scene.geometry, scene.grid, scene.projections);
@@ -298,6 +328,14 @@ TEST(Patches, RefuseWhatTheyCannotDo) {
   const Patches::Part outside{{1, 1, 1}, scene.grid.size};
   EXPECT_THAT(refused([&] { patches.set_parts(std::span(&outside, 1)); }), testing::HasSubstr("the list of parts is"));
   EXPECT_THAT(refused([&] { patches.replace_views(1, scene.geometry); }), testing::HasSubstr("the new views"));
+  Device used = patches.device();
+  const Buffer stacked = used.buffer("stack", 4 * patches.pixels()), small = used.buffer("small", 4);
+  const std::string voxels = fmt::format("the array of boxes is 4 bytes long; expected {} numbers", patches.voxels()),
+                    pixels = fmt::format("the array of projections is 4 bytes long; expected {}", patches.pixels());
+  EXPECT_THAT(refused([&] { patches.backproject(stacked, small); }), testing::HasSubstr(voxels));
+  EXPECT_THAT(refused([&] { patches.project(small, stacked); }), testing::HasSubstr(voxels));
+  const Buffer boxes = used.buffer("boxes", 4 * patches.voxels());
+  EXPECT_THAT(refused([&] { patches.backproject(small, boxes); }), testing::HasSubstr(pixels));
   Geometry bent = scene.geometry;
   bent.radius_cylindrical_detector = 900;
   EXPECT_THAT(refused([&] { patches.replace_views(0, bent); }), testing::HasSubstr("cylindrical detector"));
