@@ -293,9 +293,13 @@ void Patches::require_arrays(const Buffer& boxes, const Buffer& projections) con
 }
 
 const Buffer& Patches::samples(const Buffer& projections, std::vector<Event>& waits) {
+  const std::size_t width = projections_.size[0] + 2, bytes = 8 * width * geometry_.views.size();
+  if (paired_ && pairs_.bytes() == 0) {
+    const MemoryLedger& ledger = device_.ledger();
+    paired_ = bytes <= device_.max_allocation() && bytes <= (ledger.budget() - ledger.in_use()) / 4;
+    if (paired_) pairs_ = device_.buffer("patches: pairs", bytes);
+  }
   if (!paired_) return projections;
-  const std::size_t width = projections_.size[0] + 2;
-  if (pairs_.bytes() == 0) pairs_ = device_.buffer("patches: pairs", 8 * width * geometry_.views.size());
   const std::array<KernelArgument, 5> arguments{&projections, &views_, &pairs_, number(views_used_),
                                                 number(projections_.size[0])};
   waits = {device_.launch({"patches.cl", "patches_pairs", options_ + view_options_}, {width, views_used_, 1}, arguments,

@@ -77,8 +77,8 @@ class Patches {
   };
   Sight sight_of(std::span<const View> views) const;
   void require_arrays(const Buffer& boxes, const Buffer& projections) const;
-  // Pairs of neighbouring pixels in place of `projections`, if they are worth it: behind `waits`, which becomes their
-  // end.
+  // Pairs of neighbouring pixels in place of `projections`, if they are worth it and fit a quarter of the memory that
+  // is left: behind `waits`, which becomes their end.
   const Buffer& samples(const Buffer& projections, std::vector<Event>& waits);
   Buffer filled(const std::string& name, const void* values, std::size_t bytes);
 

@@ -163,6 +163,27 @@ TEST(Patches, SimplerFormsHaveTheBitsOfTheGeneralOne) {
   EXPECT_EQ(of(rows), expected);
 }
 
+TEST(Patches, PairsOfPixelsAreLeftOutWhereMemoryIsShort) {
+  const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .projections = 500});
+  const Grid grid = default_grid({61, 57, 1}, {0.5, 0.6, 1}), detector = reference::detector(13, 1, 500, 4, 1.2);
+  const Volume stack = reference::random_volume(detector, 4);
+  const auto most_bytes = [&](std::size_t budget) {
+    const Device used = open_devices({.device_memory = budget}).front();
+    Patches patches(used, geometry, grid, detector);
+    patches.set_boxes(std::vector{grid});
+    const auto found = patches.backproject(stack.voxels);
+    return std::pair{found, used.ledger().peak()};
+  };
+  const std::size_t pairs = 8 * 15 * 500;
+  const auto [with, most] = most_bytes(std::size_t{64} << 20);
+  const auto [without, least] = most_bytes(most);
+  EXPECT_EQ(most - least, pairs);
+  EXPECT_EQ(with, without);
+  EXPECT_EQ(most_bytes(least).first, with);
+  EXPECT_EQ(most_bytes(least + 3 * pairs).second, least) << "more than a quarter of what is left";
+  EXPECT_EQ(most_bytes(least + 5 * pairs).second, most);
+}
+
 TEST(Patches, ViewsThatReplaceOthersMayBeAnywhere) {
   const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45}}),
                  near = circular_geometry({.sid = 9, .sdd = 90, .angles = {31}});
