@@ -43,6 +43,7 @@ constexpr OptionName names[] = {
     {"FdkParameters::variance", "halocline fdk --variance-out"},
     {"half_scans()", "halocline fdk --halves-out"},
     {"window_views", "--views"},
+    {"projector_table", "--table", "kernel check"},
     // iterative reconstruction
     {"passes", "--iterations"},
     // denoising

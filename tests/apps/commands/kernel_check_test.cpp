@@ -157,6 +157,7 @@ TEST_F(KernelCheck, WrongInput) {
   refused(text, "\n  21   const flat path = path_mm(ray, axis, voxel);");
   refused("float nothing;", "no projector");
   refused(example("attenuated"), "use of undeclared identifier 'mu'");
+  refused(example("attenuated"), "if mu is a table, give it: --table");
   refused(example("attenuated"), "--table is mu; expected NAME=VALUE", {"--table", "mu"});
   refused(example("attenuated"), "the size of the table mu is 3x; expected volume", {"--table", "mu=1:3x"});
   refused(example("joseph"), "--device", {"--device", "no such device"});
