@@ -1,5 +1,7 @@
 #include "algorithms/matrix/slice_rays.hpp"
 
+#include <fmt/format.h>
+
 #include <atomic>
 
 #include "algorithms/projectors/joseph_slices.hpp"
@@ -43,6 +45,9 @@ SliceRays::SliceRays(const Geometry& geometry, const Grid& volume, const Grid& p
       nx_(static_cast<std::uint32_t>(volume.size[0])),
       ny_(static_cast<std::uint32_t>(volume.size[1])),
       margin_(roundings * std::max(nx_, ny_)) {
+  if (volume.slice() > most_slice_voxels)
+    throw InputError(fmt::format("`volume` has {} x {} voxels in a slice; a system matrix takes at most 2^25",
+                                 volume.size[0], volume.size[1]));
   const auto rows = slice_rows(table_, volume, projections);
   if (!rows || !rows->aligned)
     throw InputError(

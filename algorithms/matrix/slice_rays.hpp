@@ -67,7 +67,8 @@ struct SliceRay {
 
 class SliceRays {
  public:
-  /// Throws InputError unless every row of the detector is on a slice (slice_rows()), and as make_rays() does.
+  /// Throws InputError unless every row of the detector is on a slice (slice_rows()), for slices of more than
+  /// most_slice_voxels, and as make_rays() does.
   SliceRays(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector::Named projector);
 
   std::uint32_t columns() const { return columns_; }  ///< of the detector

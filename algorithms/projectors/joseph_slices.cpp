@@ -43,8 +43,7 @@ std::string SliceRows::options() const {
 }
 
 std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
-  constexpr std::size_t most_voxels = std::size_t{1} << 25;  // of a slice: kernels count a block's with an int
-  if (!table.plain() || !table.upright() || volume.slice() > most_voxels) return std::nullopt;
+  if (!table.plain() || !table.upright() || volume.slice() > most_slice_voxels) return std::nullopt;
   for (std::size_t view = 0; view < table.axes.size(); ++view)
     if (!within_slices(&table.rays[ray_floats * view], projections.size[1] == 1, table.fan_stack)) return std::nullopt;
 

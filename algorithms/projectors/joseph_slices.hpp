@@ -27,7 +27,10 @@ struct SliceRows {
   std::size_t each() const { return aligned ? 4 : 1; }
 };
 
-/// Empty unless k is one number for each row of a view, to the last bit, whatever the column.
+/// Voxels of a slice: kernels count those of a block with an int.
+inline constexpr std::size_t most_slice_voxels = std::size_t{1} << 25;
+
+/// Empty unless k is one number for each row of a view, to the last bit, whatever the column. Empty for larger slices.
 std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections);
 
 /// Slices of a block, BLOCK of cl/joseph_slices.cl.

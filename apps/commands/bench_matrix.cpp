@@ -32,7 +32,7 @@ std::size_t whole_number(const std::string& found, const std::string& text, std:
 }
 
 std::vector<MatrixProblem> BenchMatrixCommand::problems() const {
-  constexpr std::size_t most = 8192, most_views = 65536;
+  constexpr std::size_t most = 8192, most_views = 65536, most_side = 5792;  // SliceRays
   std::vector<MatrixProblem> result;
   for (const std::string& word : words_of(rays)) {
     const std::string what = fmt::format("--rays has \"{}\"", word);
@@ -43,8 +43,8 @@ std::vector<MatrixProblem> BenchMatrixCommand::problems() const {
     each.views = whole_number(what, word.substr(0, times), most_views, expected);
     each.columns = whole_number(what, word.substr(std::min(times + 1, word.size())), most, expected);
     for (const std::string& size : words_of(sizes)) {
-      each.size = whole_number(fmt::format("--sizes has \"{}\"", size), size, most,
-                               fmt::format("pixels along a side such as 256,512, from 1 to {}", most));
+      each.size = whole_number(fmt::format("--sizes has \"{}\"", size), size, most_side,
+                               fmt::format("pixels along a side such as 256,512, from 1 to {}", most_side));
       result.push_back(each);
     }
   }

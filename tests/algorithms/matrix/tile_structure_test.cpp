@@ -127,6 +127,15 @@ TEST(TileStructure, RefusesRaysThatLeaveSlices) {
   EXPECT_THAT(refused(between), testing::StartsWith(expected));
 }
 
+TEST(TileStructure, RefusesSlicesThatAreTooLarge) {
+  const reference::Scene large =
+      slice_scene("", reference::detector(2, 1, 1, 1, 1), default_grid({8192, 4097, 1}, {1, 1, 1}));
+  EXPECT_EQ(refusal_of([&] {
+              rays_of({large, Projector::joseph});
+            }),
+            "`volume` has 8192 x 4097 voxels in a slice; a system matrix takes at most 2^25");
+}
+
 TEST(TileStructure, RefusesBuffersOfLessThanASuperTile) {
   const SliceRays rays = rays_of(matrix_scenes().front());
   EXPECT_THAT(
