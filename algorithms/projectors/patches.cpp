@@ -65,6 +65,23 @@ Extremes extremes_of(const Matrix34& matrix, const std::array<float, 16>& place,
   return result;
 }
 
+// The place of the smallest box along the volume's axes that holds all of these; it has two voxels along each axis.
+std::array<float, 16> hull_of(const std::vector<std::array<float, 16>>& places,
+                              const std::vector<std::array<std::int32_t, 4>>& sizes) {
+  std::array<float, 16> hull{};
+  for (int along = 0; along < 3; ++along) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      double reach = 0;
+      for (int axis = 0; axis < 3; ++axis)
+        reach += 0.5 * (sizes[n][axis] - 1) * std::abs(places[n][4 + 4 * axis + along]);
+      low = std::min(low, places[n][along] - reach), high = std::max(high, places[n][along] + reach);
+    }
+    hull[along] = static_cast<float>(0.5 * (low + high)), hull[4 + 5 * along] = static_cast<float>(high - low);
+  }
+  return hull;
+}
+
 // True where the points of a box have exactly z = 0.
 bool is_in_plane(const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size) {
   const auto flat = [&](int axis) { return size[axis] == 1 || place[4 + 4 * axis + 2] == 0; };
@@ -157,7 +174,7 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
   shapes_ = filled("shapes", sizes.data(), sizes.size() * sizeof sizes[0]);
   strides_ = filled("strides", strides.data(), strides.size() * sizeof strides[0]);
   count_ = places.size();
-  box_places_ = places, box_sizes_ = sizes;
+  box_places_ = places, box_sizes_ = sizes, hull_ = hull_of(places, sizes);
   in_plane_ = true;
   for (std::size_t n = 0; n < places.size(); ++n) in_plane_ = in_plane_ && is_in_plane(places[n], sizes[n]);
   sight_ = sight_of(geometry_.views);
@@ -166,17 +183,26 @@ void Patches::set_places(const std::vector<std::array<float, 16>>& places, const
 }
 
 Patches::Sight Patches::sight_of(std::span<const View> views) const {
-  Sight sight{projections_.size[1] == 1 && !geometry_.fan_stack(), true};
-  if (box_places_.size() * views.size() > most_checks) return {false, false};
+  const bool counts_boxes = box_places_.size() * views.size() <= most_checks;
+  Sight all{projections_.size[1] == 1 && !geometry_.fan_stack(), true};
   for (const View& view : views) {
     const Matrix34 matrix = index_to_detector(view, volume_, projections_);
-    for (std::size_t n = 0; n < box_places_.size() && sight.in_front; ++n) {
-      const Extremes seen = extremes_of(matrix, box_places_[n], box_sizes_[n]);
-      sight.in_front = seen.nearest > 0.01;  // margins for float32
+    const auto look = [&](const std::array<float, 16>& place, const std::array<std::int32_t, 4>& size, Sight& sight) {
+      const Extremes seen = extremes_of(matrix, place, size);
+      sight.in_front = sight.in_front && seen.nearest > 0.01;  // margins for float32
       sight.in_row = sight.in_row && sight.in_front && seen.steepest < 0.499;
+    };
+    Sight of_view = all;
+    look(hull_, {2, 2, 2, 0}, of_view);
+    if (counts_boxes && (!of_view.in_front || of_view.in_row != all.in_row)) {
+      of_view = all;
+      for (std::size_t n = 0; n < box_places_.size() && of_view.in_front; ++n)
+        look(box_places_[n], box_sizes_[n], of_view);
     }
+    if (!of_view.in_front) return {false, false};
+    all = of_view;
   }
-  return sight;
+  return all;
 }
 
 void Patches::set_view_options() {

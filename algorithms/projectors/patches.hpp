@@ -91,6 +91,7 @@ class Patches {
   bool all_views_ = true, in_plane_ = false, paired_ = false;
   Sight sight_{false, false};
   std::vector<std::array<float, 16>> box_places_;
+  std::array<float, 16> hull_{};  // of all boxes
   std::vector<std::array<std::int32_t, 4>> box_sizes_;
   std::size_t voxels_ = 0, count_ = 0, largest_ = 0, views_used_ = 0, voxels_a_column_ = 0;
   GroupShape group_;  // for these boxes

@@ -158,6 +158,9 @@ TEST(Patches, SimplerFormsHaveTheBitsOfTheGeneralOne) {
   EXPECT_EQ(of({grid}), expected) << "pairs, in the plane";
   EXPECT_EQ(of({grid, above}), expected) << "pairs, not in the plane";
   EXPECT_EQ(of({grid, outside}), expected) << "in front";
+  Grid beside = grid;  // of the hull of both, the sources are within, but of none of the boxes
+  beside.origin[0] += 400;
+  EXPECT_EQ(of({grid, beside}), of({grid, beside, behind, outside})) << "one box not in front";
   std::vector<Grid> rows;
   for (std::size_t j = 0; j < grid.size[1]; ++j) rows.push_back(part_of(grid, {0, j, 0}, {grid.size[0], 1, 1}));
   EXPECT_EQ(of(rows), expected);
