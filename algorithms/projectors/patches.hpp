@@ -71,7 +71,7 @@ class Patches {
   // Under the lock.
   void set_places(const std::vector<std::array<float, 16>>& places, const std::vector<Shape>& shapes);
   void set_view_options();
-  // What of these views' places on the detector is simpler than in general, for all boxes.
+  // Simplifications that all boxes allow: seen within the only row, in front of the source.
   struct Sight {
     bool in_row, in_front;
   };
