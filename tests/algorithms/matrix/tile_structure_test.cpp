@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "tests/algorithms/matrix/matrix_scenes.hpp"
 #include "tests/reference/projector_reference.hpp"
@@ -57,7 +59,9 @@ TEST_P(TilesOfScenes, HaveListsThatAgree) {
     ASSERT_EQ(s.super_begin.size(), s.rays.tiles() / 4 + 1);
     ASSERT_EQ(s.ray_begin.back(), s.tiles());
     ASSERT_EQ(s.super_begin.back(), s.super_places.size());
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;  // of ray tile and pixel tile
     for (std::uint32_t super = 0; super + 1 < s.super_begin.size(); ++super) {
+      ASSERT_EQ(s.ray_begin[4 * super], numbers.size());
       std::array<std::uint32_t, 4> next{};
       for (std::uint32_t n = 0; n < 4; ++n) next[n] = s.ray_begin[4 * super + n];
       for (std::uint32_t place = s.super_begin[super]; place < s.super_begin[super + 1]; ++place) {
@@ -69,6 +73,7 @@ TEST_P(TilesOfScenes, HaveListsThatAgree) {
         for (std::uint32_t n = 0; n < 4; ++n)
           if ((mask >> n & 1) != 0) {
             ASSERT_EQ(s.pixel_tiles[next[n]++], pixel_tile);
+            numbers.emplace(std::pair(4 * super + n, pixel_tile), numbers.size());
           }
       }
       for (std::uint32_t n = 0; n < 4; ++n) ASSERT_EQ(next[n], s.ray_begin[4 * super + n + 1]);
@@ -88,9 +93,7 @@ TEST_P(TilesOfScenes, HaveListsThatAgree) {
         for (std::uint32_t at = s.pixel_begin[c * (pixels + 1) + pixel];
              at < s.pixel_begin[c * (pixels + 1) + pixel + 1]; ++at) {
           const std::uint32_t number = chunk.begin + s.tiles_of_pixels[at];
-          ASSERT_EQ(s.pixel_tiles[number], pixel);
-          ASSERT_LE(s.ray_begin[s.ray_tiles[at]], number);
-          ASSERT_LT(number, s.ray_begin[s.ray_tiles[at] + 1]);
+          ASSERT_EQ(numbers.at({s.ray_tiles[at], pixel}), number);
           if (at > s.pixel_begin[c * (pixels + 1) + pixel]) {
             ASSERT_LT(s.tiles_of_pixels[at - 1], s.tiles_of_pixels[at]);
           }
