@@ -13,6 +13,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
+#include "matrix.clh"
 #ifdef UNITS
 #include "tile_nvidia.clh"
 #else
@@ -26,13 +27,8 @@
 #define WARPS 4
 #endif
 
-// Rows of the detector: row row_of_0 + row_step k is on slice k.
-typedef struct {
-  int row_of_0, row_step;
-} Rows;
-
-INLINE int row_of(Rows rows, int k) {
-  return rows.row_of_0 + rows.row_step * k;
+INLINE int row_of(Tiling tiling, int k) {
+  return tiling.row_of_0 + tiling.row_step * k;
 }
 
 // The power of 2 by which a slice's numbers become halves, or back.
@@ -65,95 +61,92 @@ __kernel void matrix_largest_voxels(__global const float* restrict volume, volat
   keep_largest(at < plane ? volume[plane * slice + at] : 0.0f, &most, largest + slice);
 }
 
-// Those of `count` views of a part, from `first` of the batch on, in the rows of slices begin to end - 1. Work-items: (columns count, slices)
+// Those of views first to end - 1 of the batch, which are a part's, in the rows of slices begin to end - 1. Work-items: (columns views, slices)
 // in groups of (n, 1).
 __kernel void matrix_largest_pixels(__global const float* restrict raw, volatile __global uint* restrict largest,
-                                    Extent extent, Batch batch, Rows rows, int first, int count, int part, int parts) {
+                                    Extent extent, Batch batch, Tiling tiling) {
   __local uint most;
-  const int at = get_global_id(0), k = extent.begin + (int)get_global_id(1), row = row_of(rows, k) - batch.row_begin;
-  const int view = first + at / batch.columns, column = at % batch.columns;
-  const bool there = k < extent.end && row >= 0 && row < batch.held && view < first + count;
+  const int at = get_global_id(0), k = extent.begin + (int)get_global_id(1), row = row_of(tiling, k) - batch.row_begin;
+  const int view = (int)tiling.first + at / batch.columns, column = at % batch.columns;
+  const bool there = k < extent.end && row >= 0 && row < batch.held && view < (int)tiling.end;
   keep_largest(there ? raw[((size_t)view * batch.held + row) * batch.columns + column] : 0.0f, &most,
-               largest + (size_t)(min(k, extent.end - 1) - extent.offset) * parts + part);
+               largest + (size_t)(min(k, extent.end - 1) - extent.offset) * tiling.parts + tiling.part);
 }
 
-// Work-items: (LANES, pixel tiles, blocks).
+// end: pixel tiles; the slices held are offset to end - 1 of the extent. Work-items: (LANES, pixel tiles, blocks).
 __kernel void matrix_voxels(__global const float* restrict volume, __global const uint* restrict largest,
                             __global void* restrict x, __global const int2* restrict pixel_places, Extent extent,
-                            int held, uint pixel_tiles, int blocks) {
+                            Tiling tiling) {
   const int lane = get_global_id(0), block = get_global_id(2);
   const uint tile = get_global_id(1);
-  if (lane >= LANES || tile >= pixel_tiles || block >= blocks) return;
+  if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = pixel_places[tile];
   for (int e = 0; e < VOXELS_OF_LANE; ++e) {
     const int slice = block * SLICES + slice_of_half(lane, e), pixel = place_of_half(lane, e), i = place.x + pixel % 4,
               j = place.y + pixel / 4;
     float value = 0.0f;
-    if (slice < held && i < extent.nx && j < extent.ny)
+    if (extent.offset + slice < extent.end && i < extent.nx && j < extent.ny)
       value = UP(volume[((size_t)slice * extent.ny + j) * extent.nx + i], largest[slice]);
-    store_half_of_lane(value, (size_t)tile * blocks + block, lane, e, VOXELS_OF_LANE, x);
+    store_half_of_lane(value, (size_t)tile * tiling.blocks + block, lane, e, VOXELS_OF_LANE, x);
   }
 }
 
-// Values of a part, whose ray tiles begin at first_tile of y. Rays of views that the batch does not hold are 0. Work-items: (LANES, ray tiles, blocks).
+// Values of a part, whose `end` ray tiles begin at first_tile of y. Rays of views that the batch does not hold are 0. Work-items: (LANES, ray tiles, blocks).
 __kernel void matrix_values(__global const float* restrict raw, __global const uint* restrict largest,
                             __global void* restrict y, __global const int2* restrict ray_places, Extent extent,
-                            Batch batch, Rows rows, uint first_tile, uint ray_tiles, int blocks, int ray_width,
-                            int part, int parts) {
+                            Batch batch, Tiling tiling) {
   const int lane = get_global_id(0), block = get_global_id(2);
   const uint tile = get_global_id(1);
-  if (lane >= LANES || tile >= ray_tiles || block >= blocks) return;
+  if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = ray_places[tile];
   for (int e = 0; e < VALUES_OF_LANE; ++e) {
     const int slice = block * SLICES + slice_of_half(lane, e), ray = place_of_half(lane, e), k = extent.offset + slice;
-    const int column = place.x + ray % ray_width, view = place.y + ray / ray_width - batch.first_view,
-              row = row_of(rows, k) - batch.row_begin;
+    const int column = place.x + ray % tiling.ray_width, view = place.y + ray / tiling.ray_width - batch.first_view,
+              row = row_of(tiling, k) - batch.row_begin;
     float value = 0.0f;
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && column < batch.columns && view >= 0 &&
         view < batch.views)
-      value =
-          UP(raw[((size_t)view * batch.held + row) * batch.columns + column], largest[(size_t)slice * parts + part]);
-    store_half_of_lane(value, (size_t)(first_tile + tile) * blocks + block, lane, e, VALUES_OF_LANE, y);
+      value = UP(raw[((size_t)view * batch.held + row) * batch.columns + column],
+                 largest[(size_t)slice * tiling.parts + tiling.part]);
+    store_half_of_lane(value, (size_t)(tiling.first_tile + tile) * tiling.blocks + block, lane, e, VALUES_OF_LANE, y);
   }
 }
 
-// Adds the sums of a ray tile's rays, in units of `unit` mm.
+// Adds the sums of a ray tile's rays, in units of Tiling::unit.
 INLINE void add_to_rays(Sums sums, __global float* restrict projections, __global const uint* restrict largest,
-                        int2 place, int lane, int block, Extent extent, Batch batch, Rows rows, int ray_width,
-                        float unit) {
+                        int2 place, int lane, int block, Extent extent, Batch batch, Tiling tiling) {
   for (int e = 0; e < ELEMENTS; ++e) {
     const int slice = block * SLICES + slice_of_element(lane, e), ray = column_of_element(lane, e),
-              k = extent.offset + slice, row = row_of(rows, k), column = place.x + ray % ray_width,
-              view = place.y + ray / ray_width - batch.first_view;
+              k = extent.offset + slice, row = row_of(tiling, k), column = place.x + ray % tiling.ray_width,
+              view = place.y + ray / tiling.ray_width - batch.first_view;
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.rows && column < batch.columns && view >= 0 &&
         view < batch.views)
       projections[((size_t)view * batch.rows + row) * batch.columns + column] +=
-          unit * DOWN(element_of(sums, e), largest[slice]);
+          tiling.unit * DOWN(element_of(sums, e), largest[slice]);
   }
 }
 
-// Work-items: (LANES, super-tiles from first_super on, blocks / BLOCKS).
+// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS).
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
     __global const void* restrict tiles, __global const uint* restrict ray_begin,
     __global const uint* restrict super_begin, __global const uint* restrict super_places,
     __global const void* restrict x, __global const uint* restrict largest, __global const int2* restrict ray_places,
-    __global float* restrict projections, Extent extent, Batch batch, Rows rows, uint first_super, uint end_super,
-    uint first_tile, int first_block, int blocks, int ray_width, float unit) {
-  const int lane = get_local_id(0), block = first_block + BLOCKS * (int)get_global_id(2);
-  const uint super = first_super + (uint)get_global_id(1);
-  if (super >= end_super) return;
+    __global float* restrict projections, Extent extent, Batch batch, Tiling tiling) {
+  const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
+  const uint super = tiling.first + (uint)get_global_id(1);
+  if (super >= tiling.end) return;
   Sums sums[4][BLOCKS];
   bool any = false;  // ray with a view of the batch
   for (int t = 0; t < 4; ++t) {
     const int view = ray_places[4 * super + t].y - batch.first_view;
-    any = any || (view < batch.views && view + RAYS / ray_width > 0);
+    any = any || (view < batch.views && view + RAYS / tiling.ray_width > 0);
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
       sums[t][b] = none;
     }
   }
   if (!any) return;
-  uint next = ray_begin[4 * super] - first_tile;
+  uint next = ray_begin[4 * super] - tiling.first_tile;
   const uint end = super_begin[super + 1];
   for (uint n = super_begin[super]; n < end; n += DEPTH) {
     uint place[DEPTH];
@@ -164,7 +157,8 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
 #pragma unroll
     for (int d = 0; d < DEPTH; ++d) {
       for (int b = 0; b < BLOCKS; ++b)
-        voxels[d][b] = load_voxels(x, (size_t)(place[d] >> 4) * blocks + min(block + b, blocks - 1), lane);
+        voxels[d][b] =
+            load_voxels(x, (size_t)(place[d] >> 4) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
 #pragma unroll
       for (int t = 0; t < 4; ++t)
         if (place[d] & (1u << t)) tile[d][t] = load_tile(tiles, next++, lane);
@@ -178,28 +172,26 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
   }
   for (int t = 0; t < 4; ++t)
     for (int b = 0; b < BLOCKS; ++b)
-      add_to_rays(sums[t][b], projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, rows,
-                  ray_width, unit);
+      add_to_rays(sums[t][b], projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, tiling);
 }
 
-// Work-items: (LANES, pixel tiles, blocks / BLOCKS). first_begin: the chunk's place in pixel_begin; first_ray_tile: the part's in y.
+// Work-items: (LANES, pixel tiles, blocks / BLOCKS). first: the chunk's place in pixel_begin; end: pixel tiles; first_tile: the part's in y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
     __global const void* restrict tiles, __global const uint* restrict pixel_begin,
     __global const uint* restrict tiles_of_pixels, __global const uint* restrict ray_tiles,
     __global const void* restrict y, __global const uint* restrict largest, __global const int2* restrict pixel_places,
-    __global float* restrict volume, Extent extent, uint first_begin, uint first_ray_tile, uint pixel_tiles,
-    int first_block, int blocks, int part, int parts, float unit) {
-  const int lane = get_local_id(0), block = first_block + BLOCKS * (int)get_global_id(2);
+    __global float* restrict volume, Extent extent, Tiling tiling) {
+  const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
   const uint pixel_tile = get_global_id(1);
-  if (pixel_tile >= pixel_tiles) return;
+  if (pixel_tile >= tiling.end) return;
   Sums sums[2][BLOCKS];
   for (int h = 0; h < 2; ++h)
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
       sums[h][b] = none;
     }
-  uint n = pixel_begin[first_begin + pixel_tile];
-  const uint end = pixel_begin[first_begin + pixel_tile + 1];
+  uint n = pixel_begin[tiling.first + pixel_tile];
+  const uint end = pixel_begin[tiling.first + pixel_tile + 1];
   for (; n < end; n += UNROLL) {
     uint number[UNROLL], ray_tile[UNROLL];
     Tile tile[UNROLL];
@@ -213,8 +205,8 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
     for (int d = 0; d < UNROLL; ++d) {
       tile[d] = load_tile(tiles, number[d], lane);
       for (int b = 0; b < BLOCKS; ++b)
-        values[d][b] =
-            load_values(y, (size_t)(first_ray_tile + ray_tile[d]) * blocks + min(block + b, blocks - 1), lane);
+        values[d][b] = load_values(
+            y, (size_t)(tiling.first_tile + ray_tile[d]) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
     }
 #pragma unroll
     for (int d = 0; d < UNROLL; ++d)
@@ -231,6 +223,6 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
                   i = place.x + pixel % 4, j = place.y + pixel / 4, k = extent.offset + slice;
         if (k >= extent.begin && k < extent.end && i < extent.nx && j < extent.ny)
           volume[((size_t)slice * extent.ny + j) * extent.nx + i] +=
-              unit * DOWN(element_of(sums[h][b], e), largest[(size_t)slice * parts + part]);
+              tiling.unit * DOWN(element_of(sums[h][b], e), largest[(size_t)slice * tiling.parts + tiling.part]);
       }
 }

@@ -8,6 +8,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #define FACES  // of siddon.clh: rays in faces between voxels
 #include "joseph.clh"
+#include "matrix.clh"
 #include "siddon.clh"
 
 #define TILE_LANES 32
@@ -43,26 +44,26 @@ INLINE float weight_of(PlaneRay r, int i, int j) {
 #endif
 }
 
-// Work-items: (TILE_LANES, super-tiles from first_super on).
+// Work-items: (TILE_LANES, super-tiles `first` to end - 1).
 __kernel void matrix_fill(__global half* restrict tiles, __global const uint* restrict ray_begin,
                           __global const uint* restrict super_begin, __global const uint* restrict super_places,
                           __global const int2* restrict ray_places, __global const int2* restrict pixel_places,
                           __global const float* restrict rays, Extent extent, PerAxis voxel, Batch batch,
-                          uint first_super, uint end_super, uint first_tile, int ray_width) {
+                          Tiling tiling) {
   const int lane = get_global_id(0), n = lane >> 2;
-  const uint super = first_super + (uint)get_global_id(1);
-  if (lane >= TILE_LANES || super >= end_super) return;
+  const uint super = tiling.first + (uint)get_global_id(1);
+  if (lane >= TILE_LANES || super >= tiling.end) return;
   PlaneRay ray[4];
   bool there[4];
   for (int t = 0; t < 4; ++t) {
     const int2 first = ray_places[4 * super + t];
-    const int column = first.x + n % ray_width, view = first.y + n / ray_width;
+    const int column = first.x + n % tiling.ray_width, view = first.y + n / tiling.ray_width;
     there[t] = column < batch.columns && view < batch.first_view + batch.views;
     ray[t] =
         plane_ray(RAY_AT(there[t] ? view : batch.first_view, there[t] ? 2 * column : 0, from_centre(0, batch.rows)),
                   extent, voxel);
   }
-  size_t tile = ray_begin[4 * super] - first_tile;
+  size_t tile = ray_begin[4 * super] - tiling.first_tile;
   for (uint at = super_begin[super]; at < super_begin[super + 1]; ++at) {
     const int2 place = pixel_places[super_places[at] >> 4];
     for (int t = 0; t < 4; ++t) {

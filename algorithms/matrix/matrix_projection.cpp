@@ -83,8 +83,8 @@ void MatrixProjection::loaded(Slab& slab) const {
   slab.launch({"matrix.cl", "matrix_voxels", matrix_->options(slices)},
               {matrix_->lanes(), matrix_->pixel_tiles(), SystemMatrix::blocks(slices)},
               {matrix_->lanes(), SystemMatrix::warps, 1},
-              {in("volume"), in("largest"), out("x"), in("pixel_places"), slab.extent(slab.extended()), number(slices),
-               static_cast<std::uint32_t>(matrix_->pixel_tiles()), number(SystemMatrix::blocks(slices))});
+              {in("volume"), in("largest"), out("x"), in("pixel_places"), slab.extent(slab.extended()),
+               argument_struct(matrix_->tiling(0, slices, 0, static_cast<std::uint32_t>(matrix_->pixel_tiles()), 0))});
 }
 
 void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
@@ -96,6 +96,8 @@ void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
     if (!overlap(part.views, views)) continue;
     for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
       const TileChunk& chunk = part.structure.chunks[c];
+      auto tiling = matrix_->tiling(p, slices, chunk.super_begin, chunk.super_end, chunk.begin);
+      tiling.first_block = blocks.first;
       slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices)},
                   {matrix_->lanes(), chunk.super_end - chunk.super_begin, blocks.groups},
                   {matrix_->lanes(), SystemMatrix::warps, 1},
@@ -103,8 +105,7 @@ void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
                    in(SystemMatrix::list_name(p, "super_begin")), in(SystemMatrix::list_name(p, "super_places")),
                    in("x"), in("largest"), in(SystemMatrix::list_name(p, "ray_places")), inout("projections"),
                    slab.extent(slab.interior()), batch_of(projections, {0, number(projections.size[1])}, views),
-                   matrix_->rows(), chunk.super_begin, chunk.super_end, chunk.begin, blocks.first,
-                   number(SystemMatrix::blocks(slices)), std::int32_t{matrix_->ray_width()}, matrix_->unit()});
+                   argument_struct(tiling)});
     }
   }
 }
@@ -139,26 +140,25 @@ Requirements MatrixBackprojection::requirements() const {
 
 void MatrixBackprojection::filter(Slab& slab, Range views, const Scalars&) const {
   const std::size_t slices = held(slab), interior = static_cast<std::size_t>(slab.interior().count());
-  const auto parts = number(matrix_->parts().size());
   const auto batch = batch_of(matrix_->projections(), slab.rows(), views);
   if (matrix_->units()) slab.fill("largest", 0);
   for (std::size_t p = 0; p < matrix_->parts().size(); ++p) {
     const MatrixPart& part = matrix_->parts()[p];
     const Range both{std::max(part.views.begin, views.begin), std::min(part.views.end, views.end)};
     if (both.begin >= both.end) continue;
-    const auto rows = matrix_->rows();
     if (matrix_->units())
       slab.launch({"matrix.cl", "matrix_largest_pixels", matrix_->options(slices)},
                   {matrix_->projections().size[0] * static_cast<std::size_t>(both.count()), interior, 1},
                   {work_group_within({largest_group, 1, 1}, slab.device())[0], 1, 1},
-                  {in("raw"), inout("largest"), slab.extent(slab.interior()), batch, rows,
-                   number(both.begin - views.begin), number(both.count()), number(p), parts});
+                  {in("raw"), inout("largest"), slab.extent(slab.interior()), batch,
+                   argument_struct(matrix_->tiling(p, slices, static_cast<std::uint32_t>(both.begin - views.begin),
+                                                   static_cast<std::uint32_t>(both.end - views.begin), 0))});
     const auto tiles = static_cast<std::uint32_t>(part.structure.rays.tiles());
     slab.launch({"matrix.cl", "matrix_values", matrix_->options(slices)},
                 {matrix_->lanes(), tiles, SystemMatrix::blocks(slices)}, {matrix_->lanes(), SystemMatrix::warps, 1},
                 {in("raw"), in("largest"), inout("y"), in(SystemMatrix::list_name(p, "ray_places")),
-                 slab.extent(slab.interior()), batch, rows, matrix_->first_ray_tile(p), tiles,
-                 number(SystemMatrix::blocks(slices)), std::int32_t{matrix_->ray_width()}, number(p), parts});
+                 slab.extent(slab.interior()), batch,
+                 argument_struct(matrix_->tiling(p, slices, 0, tiles, matrix_->first_ray_tile(p)))});
   }
 }
 
@@ -171,15 +171,17 @@ void MatrixBackprojection::accumulate(Slab& slab, std::size_t p, Range slices) c
   const TileStructure& structure = matrix_->parts()[p].structure;
   const Blocks blocks = blocks_with(slab, slices);
   const auto tiles = static_cast<std::uint32_t>(matrix_->pixel_tiles());
-  for (std::size_t c = 0; c < structure.chunks.size(); ++c)
+  for (std::size_t c = 0; c < structure.chunks.size(); ++c) {
+    auto tiling =
+        matrix_->tiling(p, held(slab), static_cast<std::uint32_t>(c * (tiles + 1)), tiles, matrix_->first_ray_tile(p));
+    tiling.first_block = blocks.first;
     slab.launch(
         {"matrix.cl", "matrix_backproject", matrix_->options(held(slab))}, {matrix_->lanes(), tiles, blocks.groups},
         {matrix_->lanes(), SystemMatrix::warps, 1},
         {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_begin")),
          in(SystemMatrix::list_name(p, "tiles_of_pixels")), in(SystemMatrix::list_name(p, "ray_tiles")), in("y"),
-         in("largest"), in("pixel_places"), inout("volume"), slab.extent(slices),
-         static_cast<std::uint32_t>(c * (tiles + 1)), matrix_->first_ray_tile(p), tiles, blocks.first,
-         number(SystemMatrix::blocks(held(slab))), number(p), number(matrix_->parts().size()), matrix_->unit()});
+         in("largest"), in("pixel_places"), inout("volume"), slab.extent(slices), argument_struct(tiling)});
+  }
 }
 
 }  // namespace halocline

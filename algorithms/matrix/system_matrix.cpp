@@ -49,7 +49,7 @@ SliceRays rays_of(const Geometry& geometry, const Grid& volume, const Grid& proj
   return {some, volume, stack, projector};
 }
 
-// Of the lists that kernels read: their names and contents.
+// Names and contents of the lists that kernels read.
 std::vector<std::pair<const char*, const std::vector<std::uint32_t>*>> lists_of(const TileStructure& structure) {
   return {{"ray_begin", &structure.ray_begin},
           {"super_begin", &structure.super_begin},
@@ -135,11 +135,19 @@ std::vector<std::string> SystemMatrix::arrays() const {
   return names;
 }
 
-StructArgument SystemMatrix::rows() const {
-  struct Rows {
-    std::int32_t row_of_0, row_step;
-  };
-  return argument_struct(Rows{rows_.row_of_0, rows_.row_step});
+structs::Tiling SystemMatrix::tiling(std::size_t part, std::size_t slices, std::uint32_t first, std::uint32_t end,
+                                     std::uint32_t first_tile) const {
+  return {.row_of_0 = rows_.row_of_0,
+          .row_step = rows_.row_step,
+          .ray_width = number(parts_.front().structure.rays.tile[0]),
+          .first_block = 0,
+          .blocks = number(blocks(slices)),
+          .part = number(part),
+          .parts = number(parts_.size()),
+          .first = first,
+          .end = end,
+          .first_tile = first_tile,
+          .unit = static_cast<float>(volume_.spacing[0])};
 }
 
 std::string SystemMatrix::options(std::size_t slices) const {
@@ -168,8 +176,8 @@ void SystemMatrix::fill(Slab& slab, std::size_t p) const {
                 {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
                  in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),
                  slab.extent({0, slab.nz()}), per_axis(volume_.spacing),
-                 batch_of(projections_, {0, number(projections_.size[1])}, part.views), chunk.super_begin,
-                 chunk.super_end, chunk.begin, std::int32_t{ray_width()}});
+                 batch_of(projections_, {0, number(projections_.size[1])}, part.views),
+                 argument_struct(tiling(p, 1, chunk.super_begin, chunk.super_end, chunk.begin))});
   }
 }
 

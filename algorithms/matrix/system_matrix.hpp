@@ -16,6 +16,12 @@
 
 namespace halocline {
 
+namespace structs {
+using uint = std::uint32_t;
+#include "cl/matrix.clh"
+static_assert(sizeof(Tiling) == 11 * 4);
+}  // namespace structs
+
 struct MatrixOptions {
   bool units = false;                                  ///< the matrix units of NVIDIA's GPUs; else float32
   std::vector<int> parts = {};                         ///< views of each part, e.g. of subsets; empty: one part
@@ -29,7 +35,7 @@ struct MatrixPart {
   std::vector<std::int32_t> ray_places;  ///< column and view of each ray tile's first ray
 };
 
-/// What both directions share: lists, tiles, and their arrays.
+/// Parts that both directions share: lists, tiles, and their arrays.
 class SystemMatrix {
  public:
   /// Throws InputError for rays that leave their slices, rows that are not on slices, projectors without tiles, and
@@ -53,9 +59,9 @@ class SystemMatrix {
   std::size_t lanes() const { return options_.units ? 32 : 16; }
   std::size_t value_bytes() const { return options_.units ? 2 : 4; }  ///< of a number of x and y
   bool units() const { return options_.units; }
-  int ray_width() const { return static_cast<int>(parts_.front().structure.rays.tile[0]); }
-  float unit() const { return static_cast<float>(volume_.spacing[0]); }
-  StructArgument rows() const;
+  /// A launch for a part and so many slices; all its blocks, and first to end of what each kernel says.
+  structs::Tiling tiling(std::size_t part, std::size_t slices, std::uint32_t first, std::uint32_t end,
+                         std::uint32_t first_tile) const;
   const SliceRows& slice_rows() const { return rows_; }
   /// Options of the kernels for so many slices.
   std::string options(std::size_t slices) const;
