@@ -15,10 +15,11 @@ namespace {
 SliceRows aligned_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
   const auto rows = slice_rows(table, volume, projections);
   if (!rows || !rows->aligned)
-    throw InputError({.what = "`operator = matrix`",
-                      .found = rows ? "rows of the detector between slices" : "rays that leave their slices",
-                      .expected = "a parallel beam, a fan or a stack of fans, with a row of the detector on each slice",
-                      .remedy = "use `operator = rays`"});
+    throw InputError(
+        fmt::format("`operator = matrix` needs a parallel beam, a fan or a stack of fans, with a row of the detector "
+                    "on each slice; "
+                    "`geometry` has {}. Use `operator = rays`",
+                    rows ? "rows of the detector between slices" : "rays that leave their slices"));
   return *rows;
 }
 

@@ -42,9 +42,10 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
   const bool exact_adjoint = !method.fdk && !method.voxel_driven;
   if (parameters.operator_form == OperatorForm::matrix) {
     if (!exact_adjoint)
-      throw InputError({.what = "`operator = matrix`",
-                        .found = fmt::format("`method = {}`, which does not take the adjoint of A", method.name),
-                        .expected = "a method that does, such as cgls, sirt or spdhg"});
+      throw InputError(fmt::format(
+          "`operator = matrix` needs a method that takes the adjoint of A, such as cgls, sirt or spdhg; `method = {}` "
+          "does not",
+          method.name));
     if (parameters.hardware_interpolation)
       throw InputError("`operator = matrix` excludes `interpolation = hardware`: its steps have weights of their own");
     return {true, ""};

@@ -83,7 +83,8 @@ struct Work {
     MatrixOptions options;
     options.units = have_matrix_units(devices) && units_work;
     for (const DeviceModel& device : devices)
-      options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);
+      if (device.max_allocation > 0)
+        options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);
     for (int s = 0; s < subsets.count(); ++s) options.parts.push_back(static_cast<int>(subsets.range(s).count()));
     auto& matrix = matrices[{options.units, options.chunk_bytes}];
     if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
@@ -97,7 +98,8 @@ struct Work {
     if (choice.matrix && have_matrix_units(models))
       units_work = variant_works(matrix_units_variant(), devices, "float32 serves");
     if (!choice.reason.empty())
-      library_log()->info("operator: {} ({})", choice.matrix ? "matrix" : "rays", choice.reason);
+      library_log()->log(choice.matrix ? spdlog::level::info : spdlog::level::debug, "operator: {} ({})",
+                         choice.matrix ? "matrix" : "rays", choice.reason);
   }
 
   ReconstructionParameters parameters;
@@ -108,6 +110,16 @@ struct Work {
   mutable bool units_work = true;
   mutable std::map<std::pair<bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
+
+// Adds to a PlanError what needs less memory than a matrix that was asked for.
+auto with_remedy(const ReconstructionParameters& parameters, auto&& work) {
+  try {
+    return work();
+  } catch (const PlanError& error) {
+    if (parameters.operator_form != OperatorForm::matrix) throw;
+    throw PlanError(std::string(error.what()) + " `operator = rays` stores no matrix.");
+  }
+}
 
 // Totals of the projections: their weighted norm, and the rays that count.
 struct RayTotals {
@@ -247,7 +259,8 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   RunOptions with_map = options;
   if (gap_map != nullptr) with_map.also = {{"ubar", gap_map}};
   const SortedInputs sorted(inputs, work.subsets);
-  result.run = run_on_selection(program_for, sorted.all(), output, devices, with_map);
+  result.run =
+      with_remedy(parameters, [&] { return run_on_selection(program_for, sorted.all(), output, devices, with_map); });
   recorder.note(result.run.iterations, result.run.scalars, true);
   if (!result.history.empty()) result.residual = result.history.back().residual;
   result.maximum = value_of(result.run.scalars, "maximum");
@@ -259,7 +272,8 @@ Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const G
                       ReconstructionParameters parameters, const GivenInputs& given,
                       const std::vector<DeviceModel>& devices, const PlanOptions& options) {
   const Work work(projections, geometry, volume, std::move(parameters), given);
-  return plan_on_selection([&](const std::vector<DeviceModel>& used) { return work.program(used); }, devices, options);
+  const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used); };
+  return with_remedy(work.parameters, [&] { return plan_on_selection(program_for, devices, options); });
 }
 
 }  // namespace halocline

@@ -26,12 +26,9 @@ namespace halocline::tune_test {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::IsSubsetOf;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
@@ -370,12 +367,13 @@ TEST_F(Tune, TheTableHasEveryCandidate) {
 
 TEST_F(Tune, SlicesOfAWorkItemAreTriedAsFarAsTheVolumeFillsThem) {
   const Ran ran = done({"tune", "--class", "project", "--volume", "14,12,3", "--detector", "16,15", "--views", "5",
-                        "--seconds", "20", "--table", "--json", "--quiet", "--device", "0"});
+                        "--seconds", "600", "--table", "--json", "--quiet", "--device", "0"});
+  const json result = json::parse(ran.out).at(0);
   std::set<std::string> values;
-  for (const auto& item : json::parse(ran.out).at(0)["items"])
+  for (const auto& item : result["items"])
     for (const auto& trial : item["trials"])
       if (item["name"] == "siddon_backproject" && trial["tunable"] == "K_UNROLL") values.insert(trial["value"]);
-  EXPECT_THAT(values, AllOf(Not(IsEmpty()), IsSubsetOf({"1", "2", "4"})));
+  EXPECT_THAT(values, ElementsAre("2", "4"));
 }
 
 TEST_F(Tune, PatchesAreTunedForTheirSizes) {

@@ -75,6 +75,8 @@ TEST(FewSlices, AreThoseOfAThickerVolume) {
     if (!runs(form, device.info())) continue;
     for (const std::size_t rows : {24, 1})
       for (const std::size_t slices : {1, 2, 3, 5}) {
+        // in one slice and row, distances along k do not count
+        if (form.projector == Projector::distance_driven && rows == 1 && slices == 1) continue;
         SCOPED_TRACE(form.mode + ", " + std::to_string(rows) + " rows, slices: " + std::to_string(slices));
         use_tuning(device, {});
         const auto thick = backprojected(form, scan_of(slices % 2 == 0 ? 34 : 35, rows), device);

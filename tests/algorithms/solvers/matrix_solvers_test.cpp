@@ -97,6 +97,13 @@ TEST(MatrixSolver, RefusesWhatHasNoMatrix) {
   EXPECT_THAT(
       refusal({cone, reference::random_volume(cone.projections, 3)}, parameters_of("sirt", OperatorForm::matrix)),
       HasSubstr("rays that leave their slices"));
+  DeviceModel small{.name = "a small device", .memory = 100000, .cpu = true};
+  auto stored = parameters_of("cgls", OperatorForm::matrix);
+  stored.projector = Projector();
+  EXPECT_THAT(refusal_of<PlanError>([&] {
+                plan_reconstruct(scan().b.grid, scan().scene.geometry, scan().scene.grid, stored, {}, {small});
+              }),
+              HasSubstr("`operator = rays` stores no matrix"));
   EXPECT_THAT(refusal_of([] { operator_form_from_name("tiles"); }), HasSubstr("auto, matrix, rays"));
 }
 

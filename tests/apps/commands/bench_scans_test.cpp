@@ -139,7 +139,7 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
     for (const char* rows : {"9", "11"}) {
       const Ran ran = done({"bench", bench, "--size", "16", "--slices", "9", "--rows", rows, "--views", "16", "--modes",
                             modes, "--seconds", "0.001", "--json"});
-      for (const auto& each : json::parse(ran.out)["benches"]) {
+      for (const auto& each : json(json::parse(ran.out)["benches"])) {
         EXPECT_EQ(each["beam"], "parallel");
         EXPECT_EQ(each["slices"], 9);
         EXPECT_EQ(fmt::format("{}", each["rows"].get<int>()), rows);
@@ -150,7 +150,7 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
   for (const char* slices : {"1", "5"}) {
     const Ran fans = done({"bench", "project", "--size", "16", "--slices", slices, "--fan-stack", "--views", "16",
                            "--modes", "joseph,joseph-slices,siddon,distance-driven", "--seconds", "0.001", "--json"});
-    for (const auto& each : json::parse(fans.out)["benches"]) {
+    for (const auto& each : json(json::parse(fans.out)["benches"])) {
       EXPECT_EQ(each["beam"], "fan-stack");
       ASSERT_EQ(each["modes"].size(), 4u);
       for (const auto& mode : each["modes"]) EXPECT_LT(mode["relative_rmse"].get<double>(), 5e-6) << mode["mode"];
@@ -167,7 +167,7 @@ TEST(BenchScansSlices, TakesAnyDetectorAndSlice) {
                                        "16",    "--slice", "18,13",      "--seconds", "0.001"};
   auto more = words;
   more.push_back("--json");
-  for (const auto& each : json::parse(done(more).out)["benches"]) {
+  for (const auto& each : json(json::parse(done(more).out)["benches"])) {
     EXPECT_EQ(each["detector"], (json{24, 30}));
     EXPECT_EQ(each["slice"], (json{18, 13}));
     for (const auto& mode : each["modes"]) {
@@ -211,7 +211,8 @@ TEST(BenchScansVolume, TakesAnyProblem) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   for (const auto& [bench, modes] :
        {std::pair{"project", "joseph,siddon"}, std::pair{"backproject", "exact,siddon-adjoint"}})
-    for (const auto& each : json::parse(done(bench_of_column(bench, {"--modes", modes, "--json"})).out)["benches"]) {
+    for (const auto& each :
+         json(json::parse(done(bench_of_column(bench, {"--modes", modes, "--json"})).out)["benches"])) {
       EXPECT_EQ(each["volume"], (json{30, 28, 120}));
       EXPECT_EQ(each["detector"], (json{30, 150}));
       EXPECT_EQ(each["views"], 3);
@@ -240,7 +241,7 @@ TEST(BenchGroups, MeasuresEveryShapeOnce) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   const Ran ran =
       done(bench_of_column("backproject", {"--groups", "16x4,8x1,16x4,64x1", "--modes", "exact", "--json"}));
-  for (const auto& each : json::parse(ran.out)["benches"]) {
+  for (const auto& each : json(json::parse(ran.out)["benches"])) {
     std::map<std::string, int> seen;
     int defaults = 0, fastest = 0;
     double least = 1e9, first = 0;
@@ -294,8 +295,8 @@ TEST(BenchGroups, LeaveTheTuningAsItWas) {
 
 TEST(BenchStages, AddUpToTheCall) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-  for (const auto& each : json::parse(
-           done(bench_of_column("backproject", {"--stages", "--modes", "exact,texture", "--json"})).out)["benches"]) {
+  for (const auto& each : json(json::parse(
+           done(bench_of_column("backproject", {"--stages", "--modes", "exact,texture", "--json"})).out)["benches"])) {
     ASSERT_EQ(each["stages"].size() + each["left_out"].size(), 2u);
     for (const auto& row : each["stages"]) {
       const auto seconds = [&](const char* name) { return row[name].get<double>(); };

@@ -79,7 +79,7 @@ TEST_F(Bench, MeasuresSchedulesAndTheFamily) {
   const std::set<std::string> forms{"chambolle-pock", "seed", "huber", "anisotropic", "non-negative", "reference"};
   const Ran ran = done({"bench", "denoise", "--size", "10", "--method", "pdu,spdu", "--forms",
                         fmt::format("{}", fmt::join(forms, ",")), "--seconds", "0.01", "--json"});
-  for (const auto& bench : json::parse(ran.out)["benches"]) {
+  for (const auto& bench : json(json::parse(ran.out)["benches"])) {
     for (const std::string method : {"pdu", "spdu"}) {
       std::set<std::string> rated;
       std::map<std::string, int> timed;
@@ -108,7 +108,7 @@ TEST_F(Bench, AllFormsAreThoseOfEveryMethod) {
 TEST_F(Bench, FormsAndMethodsCanBeChosen) {
   const Ran ran = done({"bench", "denoise", "--size", "8", "--method", "tvgd, pdu", "--forms", "1x16,in-place,descent",
                         "--seconds", "0.01", "--json"});
-  for (const auto& bench : json::parse(ran.out)["benches"]) {
+  for (const auto& bench : json(json::parse(ran.out)["benches"])) {
     ASSERT_EQ(bench["forms"].size(), 3u);
     EXPECT_EQ(bench["forms"][0]["form"], "in-place");
     EXPECT_EQ(bench["forms"][1]["form"], "1x16");
