@@ -103,7 +103,8 @@ std::vector<GroupShape> groups_of(const std::string& list, std::size_t most, std
   }
   for (std::size_t at = 0; at <= list.size();) {
     const auto end = std::min(list.find(',', at), list.size());
-    groups.push_back(group_of(list.substr(at, end - at)));
+    const GroupShape group = group_of(list.substr(at, end - at));
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
     at = end + 1;
   }
   return groups;

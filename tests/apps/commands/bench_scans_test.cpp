@@ -143,7 +143,9 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
         EXPECT_EQ(each["beam"], "parallel");
         EXPECT_EQ(each["slices"], 9);
         EXPECT_EQ(fmt::format("{}", each["rows"].get<int>()), rows);
-        ASSERT_EQ(each["modes"].size(), 2u);
+        // the adjoint with slices innermost needs a row on each slice
+        const bool both = std::string(bench) == "project" || std::string(rows) == "9";
+        ASSERT_EQ(each["modes"].size(), both ? 2u : 1u);
         for (const auto& mode : each["modes"]) EXPECT_LT(mode["relative_rmse"].get<double>(), 5e-6) << mode["mode"];
       }
     }
