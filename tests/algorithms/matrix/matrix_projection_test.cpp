@@ -2,13 +2,13 @@
 // Products with a stored system matrix: the projectors' numbers to half precision of the weights, the exact adjoint of
 // each other, and a slice's bits whatever shares its launch.
 #include "algorithms/matrix/matrix_projection.hpp"
-#include "algorithms/matrix/matrix_variants.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/matrix/matrix_variants.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
