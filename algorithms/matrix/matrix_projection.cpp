@@ -1,5 +1,7 @@
 #include "algorithms/matrix/matrix_projection.hpp"
 
+#include <algorithm>
+
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
 #include "host/opencl/work_groups.hpp"
@@ -43,12 +45,11 @@ KernelCost cost_of(const SystemMatrix& matrix, const char* name, const Requireme
   return cost;
 }
 
-// Batches end where parts do, if all have the same number of views.
+// Views of a batch at least: the largest part's. Sums are by batch, so that smaller ones would have other bits.
 int views_of_step(const SystemMatrix& matrix) {
-  const std::int64_t views = matrix.parts().front().views.count();
-  for (const MatrixPart& part : matrix.parts())
-    if (part.views.count() != views) return 1;
-  return static_cast<int>(views);
+  std::int64_t most = 1;
+  for (const MatrixPart& part : matrix.parts()) most = std::max(most, part.views.count());
+  return static_cast<int>(most);
 }
 
 }  // namespace

@@ -154,8 +154,8 @@ TileOrder pixel_order(const SliceRays& rays) {
 }
 
 std::uint64_t TileStructure::list_bytes() const {
-  return sizeof(std::uint32_t) * (ray_begin.size() + pixel_tiles.size() + super_begin.size() + super_places.size() +
-                                  pixel_begin.size() + tiles_of_pixels.size() + ray_tiles.size());
+  return sizeof(std::uint32_t) * (ray_begin.size() + super_begin.size() + super_places.size() + pixel_begin.size() +
+                                  tiles_of_pixels.size() + ray_tiles.size());
 }
 
 TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes) {

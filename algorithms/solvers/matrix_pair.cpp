@@ -55,8 +55,8 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
   if (subset_count(parameters, geometry.views.size()) > 1)
     return {false, "views of a subset are too far apart to share tiles"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(pass_count(parameters));
-  if (!has_tiles(geometry, volume, projections, *parameters.projector)) return {false, "rays leave their slices"};
   if (!have_matrix_units(devices)) return {false, "no matrix units"};
+  if (!has_tiles(geometry, volume, projections, *parameters.projector)) return {false, "rays leave their slices"};
   if (slices < fewest_slices || slices * passes < fewest_slice_passes)
     return {false, fmt::format("{} slices in {} passes do not pay for storing it; {} passes would", slices, passes,
                                std::max<std::size_t>(1, fewest_slice_passes / std::max<std::size_t>(slices, 1)))};

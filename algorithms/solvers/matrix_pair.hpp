@@ -1,7 +1,6 @@
 // The stored system matrix as the operator of a solver.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>

@@ -14,6 +14,7 @@
 #include "algorithms/fdk/row_filter_trial.hpp"
 #include "algorithms/fdk/slices.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
+#include "algorithms/matrix/matrix_projection.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/joseph_slices_adjoint.hpp"
 #include "algorithms/projectors/patches.hpp"
@@ -329,6 +330,17 @@ void run_bench(const Devices& devices, bool image) {
 }
 
 // Kernels that are written for formulas, on one slab and several.
+// A stored system matrix of parts and chunks, of three blocks of slices.
+void run_matrix(const Devices& devices, Projector::Named projector) {
+  const Geometry geometry = circular_geometry({.sid = 60, .sdd = 0, .angles = {0, 17, 45, 90, 141}});
+  const Grid grid = default_grid({9, 7, 35}, {1, 1.3, 1}), stack = reference::detector(13, 35, 5, 1.2, 1);
+  const auto matrix = std::make_shared<const SystemMatrix>(geometry, grid, stack, projector,
+                                                           MatrixOptions{.parts = {3, 2}, .chunk_bytes = 1 << 13});
+  const Volume volume = reference::random_volume(grid, 7), raw = reference::random_volume(stack, 3);
+  run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, stack, devices, two_slabs());
+  run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &raw}}, grid, devices, two_slabs());
+}
+
 // Patches of several shapes in one launch, of a cone and of a fan beam.
 void run_patches(const Devices& devices, std::size_t rows) {
   const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141}});
@@ -423,6 +435,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   }
   all.push_back(run_expressions);
   all.push_back(run_operator_views);
+  for (const auto projector : {Projector::joseph, Projector::siddon})
+    all.push_back([=](const Devices& devices) { run_matrix(devices, projector); });
   for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{201, 101, 1}, {501, 301, 1}})
     all.push_back([=](const Devices& devices) { run_large_patches(devices, size); });

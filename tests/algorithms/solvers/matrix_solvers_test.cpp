@@ -60,6 +60,7 @@ TEST_P(MatrixSolvers, HaveTheSameBitsOnSlabsAndDevices) {
   };
   const auto whole = image(device(), {});
   EXPECT_TRUE(image(device(), split(3)) == whole);
+  EXPECT_TRUE(image(device(), split(2, 1)) == whole) << "batches";
   const auto& two = reference::sub_devices(2);
   EXPECT_TRUE(image(two, shared(two)) == image(reference::undivided(), {}));
 }
