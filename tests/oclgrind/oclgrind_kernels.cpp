@@ -423,7 +423,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     for (const std::size_t columns : {10, 20})
       all.push_back(
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
-  for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
+  for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan", "fan_stack"})
     for (const auto run : {run_ray_projections, run_ray_backprojections, run_voxel_driven})
       all.push_back([=](const Devices& devices) { run(devices, name); });
   for (const double row_height : {1.0, 0.7})
