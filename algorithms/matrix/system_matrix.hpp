@@ -25,7 +25,7 @@ static_assert(sizeof(Tiling) == 11 * 4);
 struct MatrixOptions {
   bool units = false;                                  ///< the matrix units of NVIDIA's GPUs; else float32
   std::vector<int> parts = {};                         ///< views of each part, e.g. of subsets; empty: one part
-  std::uint64_t chunk_bytes = std::uint64_t{1} << 30;  ///< most bytes of tiles in a buffer
+  std::uint64_t chunk_bytes = std::uint64_t{16} << 30;  ///< most bytes of tiles in a buffer
 };
 
 /// Tiles of some of the views, which are multiplied together.

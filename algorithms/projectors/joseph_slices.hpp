@@ -48,7 +48,7 @@ inline constexpr const char* innermost_form = "slices innermost";
 inline constexpr const char* rays_form = "ray by ray";
 
 /// True if project(), backproject() and solvers take these forms for Joseph's projector: where slice_rows() allows, on
-/// GPUs that were measured to be faster with them, for enough slices. The choice changes no bit.
+/// devices that were measured to be faster with them. The choice changes no bit.
 bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
                           const Grid& projections);
 

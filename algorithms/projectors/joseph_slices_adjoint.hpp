@@ -30,7 +30,8 @@ class SliceBackprojection : public BackprojectionMethod {
   Grid projections_, volume_;
   RayTable table_;
   SliceRows rows_;
-  std::vector<float> matrices_;  // 12 a view
+  std::vector<float> matrices_, footprints_;  // 12 and 8 a view
+  bool near_ = true;                          // three columns hold all that a view's rays weigh at a voxel
   std::function<Range(Range)> detector_rows_;
 };
 
