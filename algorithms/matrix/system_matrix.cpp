@@ -172,7 +172,8 @@ void SystemMatrix::fill(Slab& slab, std::size_t p) const {
   const MatrixPart& part = parts_[p];
   for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
     const TileChunk& chunk = part.structure.chunks[c];
-    slab.launch({"matrix_fill.cl", "matrix_fill", projector_ == Projector::siddon ? "-D SIDDON" : ""},
+    slab.launch({"matrix_fill.cl", "matrix_fill",
+                 (projector_ == Projector::siddon ? "-D SIDDON" : "") + std::string(fans_option(table_))},
                 {32, chunk.super_end - chunk.super_begin, 1}, {32, 4, 1},
                 {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
                  in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),

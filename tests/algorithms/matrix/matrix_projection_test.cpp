@@ -30,11 +30,13 @@ void PrintTo(const MatrixScene& each, std::ostream* out) {
   *out << each.scene.name << ' ' << projector_name(each.projector);
 }
 
-Scene scene_of(const std::string& name, Grid detector, const Grid& grid, double sdd = 0, double offset = 0) {
+Scene scene_of(const std::string& name, Grid detector, const Grid& grid, double sdd = 0, double offset = 0,
+               bool fan_stack = false) {
   CircularOptions options;
   options.sid = 200;
   options.sdd = sdd;
   options.projection_offset_x = offset;
+  options.fan_stack = fan_stack;
   options.angles = {0, 3, 37, 45, 81, 90, 118, 135, 166, 180, 203, 251, 270, 290, 341};
   detector.size[2] = options.angles.size();
   return {name, circular_geometry(options), detector, grid};
@@ -61,7 +63,8 @@ std::vector<MatrixScene> matrix_scenes() {
           scene_of("flipped", flipped, default_grid({13, 9, 31}, {2, 3, 1.5})),
           scene_of("moved", pixels(21, 40, 2, 1), moved),
           scene_of("fan", pixels(33, 1, 1.7, 2), default_grid({15, 11, 1}, {2, 2.5, 1}), 280),
-          scene_of("wide_fan", pixels(61, 1, 8, 2), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5)})
+          scene_of("wide_fan", pixels(61, 1, 8, 2), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5),
+          scene_of("high_fans", pixels(33, 35, 1.7, 2), default_grid({15, 11, 35}, {2, 2.5, 2}), 280, 0, true)})
       all.push_back({scene, projector});
   return all;
 }
