@@ -66,18 +66,26 @@ std::string MatrixProblem::text() const {
                      projector_name(projector));
 }
 
-SliceRays rays_of(const MatrixProblem& problem) {
+Scan scan_of(const MatrixProblem& problem, std::size_t slices) {
   const auto width = static_cast<double>(problem.size);  // mm: voxels are 1 mm wide
   CircularOptions options;
   options.sid = 2 * width, options.sdd = problem.fan ? 4 * width : 0;
   options.arc = problem.fan ? 360 : 180, options.projections = problem.views;
+  options.fan_stack = problem.fan;
   const double pitch = (problem.fan ? 2 : 1) * width / static_cast<double>(problem.columns);
-  Grid detector;
-  detector.size = {problem.columns, 1, problem.views};
-  detector.spacing = {pitch, 1, 1};
-  detector.origin = {-0.5 * pitch * (static_cast<double>(problem.columns) - 1), 0, 0};
-  return {circular_geometry(options), default_grid({problem.size, problem.size, 1}, {1, 1, 1}), detector,
-          problem.projector};
+  Scan scan;
+  scan.geometry = circular_geometry(options);
+  scan.volume = default_grid({problem.size, problem.size, slices}, {1, 1, 1});
+  scan.stack.size = {problem.columns, slices, problem.views};
+  scan.stack.spacing = {pitch, 1, 1};
+  scan.stack.origin = {-0.5 * pitch * (static_cast<double>(problem.columns) - 1),
+                       -0.5 * (static_cast<double>(slices) - 1), 0};
+  return scan;
+}
+
+SliceRays rays_of(const MatrixProblem& problem) {
+  const Scan scan = scan_of(problem, 1);
+  return {scan.geometry, scan.volume, scan.stack, problem.projector};
 }
 
 GreyImage sparsity_picture(const SliceRays& rays, const Size2& shape) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "algorithms/matrix/matrix_size.hpp"
+#include "algorithms/projectors/scan_forms.hpp"
 #include "apps/images/png.hpp"
 
 namespace halocline {
@@ -19,6 +20,8 @@ struct MatrixProblem {
   std::string text() const;
 };
 
+/// The problem on so many slices, each with its row of the detector: a parallel beam or a stack of fans.
+Scan scan_of(const MatrixProblem& problem, std::size_t slices);
 SliceRays rays_of(const MatrixProblem& problem);
 
 /// Side of a panel of the picture at most.

@@ -16,20 +16,19 @@
 #include "algorithms/fdk/slices.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
-#include "algorithms/projectors/float64_reference.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
-#include "algorithms/support/philox.hpp"
+#include "apps/bench/device_forms.hpp"
+#include "apps/bench/exact_places.hpp"
+#include "apps/bench/left_out.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/plural.hpp"
-#include "host/system/thread_pool.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr std::size_t places = 256;       // places where results are compared with fp64
 constexpr std::size_t smallest_scan = 8;  // least value of a missing `size`
 constexpr std::size_t most_size = 8192, most_views = 65536;
 
@@ -49,17 +48,6 @@ FdkParameters fdk_parameters(const ScanForm& form) {
   parameters.hardware_interpolation = form.hardware;
   parameters.half_texels = form.half;
   return parameters;
-}
-
-// Joseph's adjoint in bricks where a device takes them by default.
-std::unique_ptr<BackprojectionMethod> backprojection(ScanForm form, const Scan& scan, const Device& device) {
-  const bool gpu = !device.info().cpu() || form.brick != nullptr;
-  if (form.projector == Projector::joseph && form.brick == nullptr) form.brick = faster_brick(device_models({device}));
-  return make_backprojection(form, scan, gpu);
-}
-
-std::unique_ptr<ProjectionMethod> projection(const ScanForm& form, const Scan& scan, const Device& device) {
-  return make_projection(form, scan, !device.info().cpu());
 }
 
 // Planes through the middle of the volume, of so many pixels in the middle of each.
@@ -97,9 +85,9 @@ std::size_t bytes_of(ScanBench bench, const ScanForm& form, const Scan& scan, co
   const auto model = device_models({device});
   switch (bench) {
     case ScanBench::backproject:
-      return resident(backprojection(form, scan, device)->requirements());
+      return resident(backprojection_on(device, form, scan)->requirements());
     case ScanBench::project:
-      return resident(projection(form, scan, device)->requirements());
+      return resident(projection_on(device, form, scan)->requirements());
     case ScanBench::fdk: {
       const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(form), model);
       return plan.slabs[0].bytes;
@@ -124,57 +112,6 @@ std::vector<ScanForm> wanted_modes(ScanBench bench, const ScanBenchOptions& opti
         std::find(options.modes.begin(), options.modes.end(), form.mode) != options.modes.end())
       wanted.push_back(std::move(form));
   return wanted;
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-// fp64 results at some places.
-struct Exact {
-  std::vector<double> values;
-  double terms = 0;  // terms of a place, on average
-
-  double relative_rmse(const std::vector<float>& found) const {
-    double squares = 0, largest = 0;
-    for (std::size_t n = 0; n < values.size(); ++n) {
-      const double difference = static_cast<double>(found[n]) - values[n];
-      squares += difference * difference;
-      largest = std::max(largest, std::abs(values[n]));
-    }
-    return squares > 0 ? std::sqrt(squares / static_cast<double>(values.size())) / largest : 0;
-  }
-};
-
-Exact exact_at(std::size_t count, const std::function<ExactSum(std::size_t)>& sum) {
-  std::vector<ExactSum> sums(count);
-  parallel_parts(count, [&](std::size_t n) {
-    check_interrupt();
-    sums[n] = sum(n);
-  });
-  Exact exact;
-  for (const ExactSum& each : sums) {
-    exact.values.push_back(each.value);
-    exact.terms += static_cast<double>(each.terms) / static_cast<double>(count);
-  }
-  return exact;
-}
-
-// Pseudo-random elements of an array of that size.
-std::vector<Index3> elements_of(const Index3& size) {
-  PhiloxStream random(1, 0, 0);
-  std::vector<Index3> result(places);
-  for (Index3& element : result)
-    for (int axis = 0; axis < 3; ++axis)
-      element[axis] =
-          std::min(size[axis] - 1, static_cast<std::size_t>(random.uniform() * static_cast<double>(size[axis])));
-  return result;
-}
-
-ValueAt numbers_of(const Grid& grid) {
-  return [size = grid.size](std::size_t x, std::size_t y, std::size_t z) {
-    return static_cast<double>(bench_number(size, x, y, z));
-  };
 }
 
 std::array<double, 3> as_doubles(const Index3& index) {
@@ -233,20 +170,20 @@ class Runner {
     return std::find_if(limits_.begin(), limits_.end(), [&](const auto& each) { return each.first == fetch; });
   }
 
-  const Exact& exact(const std::string& key, std::size_t count, const std::function<ExactSum(std::size_t)>& sum) {
-    if (!exact_.contains(key)) exact_[key] = exact_at(count, sum);
+  const ExactValues& exact(const std::string& key, const std::function<ExactSum(std::size_t)>& sum) {
+    if (!exact_.contains(key)) exact_[key] = exact_values(sum);
     return exact_[key];
   }
 
   void backproject(const ScanForm& form, ScanRate& rate) {
-    const auto voxels = elements_of(scan_.volume.size);
-    const auto value = numbers_of(scan_.stack);
-    const Exact& expected =
-        exact(form.projector ? projector_name(*form.projector) : "", places, [&](std::size_t n) -> ExactSum {
+    const auto voxels = places_of(scan_.volume.size);
+    const auto value = bench_values(scan_.stack);
+    const ExactValues& expected =
+        exact(form.projector ? projector_name(*form.projector) : "", [&](std::size_t n) -> ExactSum {
           if (form.projector) return exact_adjoint(exact_scan_, *form.projector, voxels[n], value);
           return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
         });
-    BackprojectionLoop loop(device_, backprojection(form, scan_, device_), form.projector.has_value());
+    BackprojectionLoop loop(device_, backprojection_on(device_, form, scan_), form.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);
@@ -271,12 +208,12 @@ class Runner {
   }
 
   void project(const ScanForm& form, ScanRate& rate) {
-    const auto pixels = elements_of(scan_.stack.size);
-    const auto value = numbers_of(scan_.volume);
-    const Exact& expected = exact(projector_name(*form.projector), places, [&](std::size_t n) {
+    const auto pixels = places_of(scan_.stack.size);
+    const auto value = bench_values(scan_.volume);
+    const ExactValues& expected = exact(projector_name(*form.projector), [&](std::size_t n) {
       return exact_projection(exact_scan_, *form.projector, pixels[n], value);
     });
-    ProjectionLoop loop(device_, projection(form, scan_, device_));
+    ProjectionLoop loop(device_, projection_on(device_, form, scan_));
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(pixels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);
@@ -293,7 +230,7 @@ class Runner {
 
   void reconstruct(const ScanForm& form, ScanRate& rate) {
     constexpr int most_runs = 5;
-    const auto voxels = elements_of(scan_.volume.size);
+    const auto voxels = places_of(scan_.volume.size);
     const auto run = [&] {
       check_interrupt();
       return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_});
@@ -312,8 +249,8 @@ class Runner {
       rate.seconds = ran.seconds;
       rate.host = commands(*trace);
     }
-    const auto value = numbers_of(scan_.stack);
-    rate.relative_rmse = exact("", places, [&](std::size_t n) -> ExactSum {
+    const auto value = bench_values(scan_.stack);
+    rate.relative_rmse = exact("", [&](std::size_t n) -> ExactSum {
                            return {exact_fdk(exact_scan_, as_doubles(voxels[n]), value), 0};
                          }).relative_rmse(found);
   }
@@ -339,11 +276,11 @@ class Runner {
     rate.updates = static_cast<double>(pixels) * static_cast<double>(scan_.stack.size[2]);
     Slices resident(device_, projections(), scan_.geometry, scan_.volume, fdk_parameters(form), pixels);
     const auto images = resident.reconstruct(planes);
-    const auto elements = elements_of({planes[0].size[0], planes[0].size[1], planes.size()});
+    const auto elements = places_of({planes[0].size[0], planes[0].size[1], planes.size()});
     std::vector<float> found;
     for (const auto& [i, j, plane] : elements) found.push_back(images[plane].at(i, j, 0));
-    const auto value = numbers_of(scan_.stack);
-    rate.relative_rmse = exact("", places, [&](std::size_t n) -> ExactSum {
+    const auto value = bench_values(scan_.stack);
+    rate.relative_rmse = exact("", [&](std::size_t n) -> ExactSum {
                            const auto& [i, j, plane] = elements[n];
                            const auto x = planes[plane].world(static_cast<double>(i), static_cast<double>(j), 0);
                            return {exact_fdk(exact_scan_, scan_.volume.index(x[0], x[1], x[2]), value), 0};
@@ -361,7 +298,7 @@ class Runner {
   std::array<std::size_t, 2> slice_;
   Scan scan_;
   ExactScan exact_scan_;  // refers to scan_
-  std::map<std::string, Exact> exact_;
+  std::map<std::string, ExactValues> exact_;
   std::vector<std::pair<Fetch, double>> limits_;
   Volume projections_;
 };
@@ -452,9 +389,9 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
         plan.modes.push_back(form.mode);
       } catch (const PlanError& error) {
         all_fit = false;
-        plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
+        plan.left_out.push_back(left_out(form.mode, error.what()));
       } catch (const InputError& error) {
-        plan.left_out.push_back(fmt::format("{}: {}", form.mode, first_line(error.what())));
+        plan.left_out.push_back(left_out(form.mode, error.what()));
       }
     }
     if (all_fit || fixed || size <= smallest_scan) break;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apps/commands/bench_commands.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 
@@ -17,6 +18,13 @@ std::vector<std::string> words_of(const std::string& list) {
     at = end + 1;
   }
   return words;
+}
+
+std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked) {
+  for (const auto& mode : asked)
+    if (std::find(known.begin(), known.end(), mode) == known.end())
+      throw InputError(fmt::format("`modes` has \"{}\"; expected some of: {}", mode, fmt::join(known, ", ")));
+  return asked.empty() ? known : asked;
 }
 
 std::string device_heading(const DeviceInfo& device) {

@@ -59,13 +59,6 @@ std::vector<std::string> group_modes() {
   return modes;
 }
 
-std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked) {
-  for (const auto& mode : asked)
-    if (std::find(known.begin(), known.end(), mode) == known.end())
-      throw InputError(fmt::format("`modes` has \"{}\"; expected some of: {}", mode, fmt::join(known, ", ")));
-  return asked.empty() ? known : asked;
-}
-
 std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,
                                                        const std::string& groups, bool markdown,
                                                        const Progress& progress) {

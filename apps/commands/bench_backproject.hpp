@@ -13,8 +13,6 @@ namespace halocline {
 
 /// Modes of voxel-driven back-projection whose groups have any shape.
 std::vector<std::string> group_modes();
-/// The modes that are asked for, or all of `known`. Throws InputError that names `modes`.
-std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked);
 
 /// JSON and text of a bench of one device. options.modes: some of group_modes(), or of stage_modes().
 std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,

@@ -46,6 +46,8 @@ void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
 
 /// Splits "a,b, c"; an empty word is kept, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);
+/// The modes that are asked for, or all of `known`. Throws InputError that names `modes`.
+std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked);
 /// "Name (platform, driver)".
 std::string device_heading(const DeviceInfo& device);
 

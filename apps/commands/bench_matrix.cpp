@@ -1,5 +1,6 @@
 // halocline bench matrix
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +8,10 @@
 #include <memory>
 
 #include "algorithms/jobs/setting_values.hpp"
+#include "apps/bench/left_out.hpp"
 #include "apps/bench/matrix_bench.hpp"
 #include "apps/commands/bench_commands.hpp"
+#include "apps/commands/bench_matrix_times.hpp"
 #include "apps/drawing/preview.hpp"
 #include "host/system/error.hpp"
 
@@ -16,11 +19,15 @@ namespace halocline {
 namespace {
 
 struct BenchMatrixCommand {
-  std::string sizes = "64,128,256,320,384,512", rays = "720x512", png;
+  std::string sizes = "64,128,256,320,384,512", rays = "720x512", slices = "32", modes, png;
   MatrixProblem problem;
+  bool count_only = false;
+  double seconds = 0.3;  // of each direction of a mode
   BenchFormat format;
 
   std::vector<MatrixProblem> problems() const;
+  std::vector<std::size_t> numbers_of_slices() const;
+  std::vector<std::string> wanted_modes() const { return modes_among(matrix_modes(), words_of(modes)); }
 };
 
 std::size_t whole_number(const std::string& found, const std::string& text, std::size_t most,
@@ -51,6 +58,15 @@ std::vector<MatrixProblem> BenchMatrixCommand::problems() const {
   return result;
 }
 
+std::vector<std::size_t> BenchMatrixCommand::numbers_of_slices() const {
+  constexpr std::size_t most = 8192;
+  std::vector<std::size_t> result;
+  for (const std::string& word : words_of(slices))
+    result.push_back(whole_number(fmt::format("--slices has \"{}\"", word), word, most,
+                                  fmt::format("numbers of slices such as 1,32, from 1 to {}", most)));
+  return result;
+}
+
 struct CountedMatrix {
   MatrixProblem problem;
   MatrixSize size;
@@ -63,12 +79,13 @@ std::string shape_text(const Size2& shape) {
 
 nlohmann::json json_of(const CountedMatrix& counted) {
   const auto& [problem, size, seconds] = counted;
-  nlohmann::json json{{"size", problem.size},        {"views", problem.views},
-                      {"detector", problem.columns}, {"beam", problem.fan ? "fan" : "parallel"},
-                      {"elements", size.elements()}, {"nonzeros", size.nonzeros},
-                      {"sparsity", size.sparsity()}, {"csr_bytes", size.csr_bytes()},
-                      {"seconds", seconds},          {"ray_shape", shape_text(size.shape)}};
-  json["projector"] = projector_name(problem.projector);
+  nlohmann::json json = json_of(problem);
+  json["elements"] = size.elements();
+  json["nonzeros"] = size.nonzeros;
+  json["sparsity"] = size.sparsity();
+  json["csr_bytes"] = size.csr_bytes();
+  json["seconds"] = seconds;
+  json["ray_shape"] = shape_text(size.shape);
   for (std::size_t n = 0; n < size.tiles.size(); ++n)
     json["tiles"].push_back({{"ray_shape", shape_text(ray_tile_shapes[n])},
                              {"tiles", size.tiles[n]},
@@ -99,11 +116,6 @@ std::string percent(double share) {
 
 using Cells = BenchTable::value_type;
 
-Cells name_cells(const CountedMatrix& counted) {
-  const MatrixProblem& problem = counted.problem;
-  return {fmt::format("{0} x {0}", problem.size), fmt::format("{} x {}", problem.views, problem.columns)};
-}
-
 BenchTable table_of_matrices(const std::vector<CountedMatrix>& all) {
   BenchTable table{{"pixels", "rays", "elements, 1e9", "non-zeros, 1e6", "zeros, %"}};
   for (const Size2& shape : ray_tile_shapes)
@@ -111,7 +123,7 @@ BenchTable table_of_matrices(const std::vector<CountedMatrix>& all) {
   table.front().emplace_back("s");
   for (const CountedMatrix& each : all) {
     const MatrixSize& size = each.size;
-    Cells row = name_cells(each);
+    Cells row = name_cells(each.problem);
     row.insert(row.end(), {fmt::format("{:.4g}", 1e-9 * size.elements()), millions(static_cast<double>(size.nonzeros)),
                            percent(size.sparsity())});
     for (const std::uint64_t tiles : size.tiles)
@@ -126,7 +138,7 @@ BenchTable table_of_blocks(const std::vector<CountedMatrix>& all) {
   BenchTable table{{"pixels", "rays", "fragment", "block", "of rays", "blocks, 1e6", "not empty before, %", "after, %",
                     "GB", "symmetric, GB"}};
   for (const CountedMatrix& each : all) {
-    const Cells name = name_cells(each);
+    const Cells name = name_cells(each.problem);
     const std::uint64_t csr = each.size.csr_bytes();
     for (const BlockCounts& block : each.size.blocks) {
       const auto blocks = static_cast<double>(block.blocks);
@@ -140,43 +152,79 @@ BenchTable table_of_blocks(const std::vector<CountedMatrix>& all) {
   return table;
 }
 
+CountedMatrix count(Job& job, const MatrixProblem& problem, const std::string& png) {
+  const auto progress = job.run_options().progress;
+  const SliceRays rays = rays_of(problem);
+  const auto done = [&](int step, int steps) {
+    if (progress) progress({"count", static_cast<double>(step), static_cast<double>(steps), problem.text()});
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const MatrixSize size = matrix_size(rays, done);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!png.empty()) write_png(sparsity_picture(rays, size.shape), png);
+  return {problem, size, seconds};
+}
+
+std::string plan_text(Job& job, const BenchMatrixCommand& command) {
+  std::string text = "would count:\n";
+  for (const MatrixProblem& problem : command.problems()) text += "  " + problem.text() + "\n";
+  if (command.count_only) return text;
+  for (const Device& device : job.devices()) {
+    text += fmt::format("would measure on {}, slices: {}\n", device_heading(device.info()),
+                        fmt::join(command.numbers_of_slices(), ", "));
+    for (const std::string& mode : command.wanted_modes()) {
+      const std::string lack = lack_of(mode, command.problem, device);
+      text += lack.empty() ? fmt::format("  {}\n", mode) : left_out_text({left_out(mode, lack)});
+    }
+  }
+  return text;
+}
+
+std::pair<nlohmann::json, std::string> bench_times_of(const Device& device, const BenchMatrixCommand& command,
+                                                      const std::vector<CountedMatrix>& all, const Progress& progress) {
+  nlohmann::json json{{"device", device_json(device.info())}, {"problems", nlohmann::json::array()}};
+  std::vector<TimedMatrix> timed;
+  for (const CountedMatrix& counted : all)
+    for (const std::size_t slices : command.numbers_of_slices()) {
+      timed.push_back(
+          {static_cast<double>(counted.size.nonzeros),
+           time_products(device, counted.problem, slices, command.wanted_modes(), command.seconds, progress)});
+      json["problems"].push_back(json_of(timed.back()));
+    }
+  const char* gap = command.format.markdown ? "\n" : "";
+  return {json, fmt::format("\n{}\n{}{}{}{}", device_heading(device.info()), gap,
+                            bench_table(table_of_times(timed), command.format.markdown, 4), gap, left_out_text(timed))};
+}
+
 void run_matrix(Job& job, const BenchMatrixCommand& command) {
   const auto problems = command.problems();
+  command.numbers_of_slices(), command.wanted_modes();  // refused before anything is counted
   if (!command.png.empty()) require_png("--png", command.png);
   job.output("--png", command.png);
-  if (job.dry_run()) {
-    std::string text = "would count:\n";
-    for (const MatrixProblem& problem : problems) text += "  " + problem.text() + "\n";
-    return job.print(text);
-  }
-  const auto progress = job.run_options().progress;
+  if (!command.count_only) job.devices();
+  if (job.dry_run()) return job.print(plan_text(job, command));
   std::vector<CountedMatrix> all;
   for (const MatrixProblem& problem : problems) {
-    const auto counted = [&] {
-      const SliceRays rays = rays_of(problem);
-      const auto done = [&](int step, int steps) {
-        if (progress) progress({"count", static_cast<double>(step), static_cast<double>(steps), problem.text()});
-      };
-      const auto begin = std::chrono::steady_clock::now();
-      const MatrixSize size = matrix_size(rays, done);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      if (!command.png.empty() && all.empty()) write_png(sparsity_picture(rays, size.shape), command.png);
-      return CountedMatrix{problem, size, seconds};
-    };
-    all.push_back(job.timed("count", counted));
+    all.push_back(job.timed("count", [&] { return count(job, problem, all.empty() ? command.png : ""); }));
     job.results()["matrices"].push_back(json_of(all.back()));
   }
-  if (command.format.json) return job.print(json_text(job.results()));
   const bool markdown = command.format.markdown;
-  job.print(fmt::format("{} beam, {}\n\n{}\n{}", command.problem.fan ? "fan" : "parallel",
-                        projector_text(command.problem.projector), bench_table(table_of_matrices(all), markdown, 2),
-                        bench_table(table_of_blocks(all), markdown, 2)));
+  if (!command.format.json)
+    job.print(fmt::format("{} beam, {}\n\n{}\n{}", command.problem.fan ? "fan" : "parallel",
+                          projector_text(command.problem.projector), bench_table(table_of_matrices(all), markdown, 2),
+                          bench_table(table_of_blocks(all), markdown, 2)));
+  if (!command.count_only)
+    run_benches(job, command.format,
+                [&](const Device& device) { return bench_times_of(device, command, all, job.run_options().progress); });
+  else if (command.format.json)
+    job.print(json_text(job.results()));
 }
 
 }  // namespace
 
 std::unique_ptr<Command> bench_matrix_command() {
-  auto sub = std::make_unique<Command>("matrix", "Size of the system matrix of a slice, counted without a device");
+  auto sub = std::make_unique<Command>(
+      "matrix", "System matrix of slices: its size, counted on the host, and times of products with it");
   auto command = std::make_shared<BenchMatrixCommand>();
   Settings& settings = sub->settings;
   settings.add("sizes", command->sizes, "Comma list of sides N: slices of N x N pixels").unit("LIST");
@@ -193,18 +241,37 @@ std::unique_ptr<Command> bench_matrix_command() {
           "beam", command->problem.fan, {"parallel", "fan"}, [](const std::string& name) { return name == "fan"; },
           "parallel: half a turn; fan: a turn, from two widths of the slice, the detector at four")
       .initial("parallel");
+  settings.add("slices", command->slices, "Comma list of numbers of slices, which are multiplied together")
+      .unit("LIST");
+  settings
+      .add("modes", command->modes,
+           fmt::format("Comma list of {}. Default: all that the device has", fmt::join(matrix_modes(), ", ")))
+      .unit("LIST");
+  settings
+      .add("seconds", command->seconds,
+           "How long each direction of a mode is measured, of which the best counts; slow ones take one run")
+      .positive()
+      .unit("S");
+  settings.add("count-only", command->count_only, "Counts alone, which need no device")
+      .excludes("slices")
+      .excludes("modes")
+      .excludes("seconds");
   settings
       .add("png", command->png, "Picture to write (.png): non-zeros of a part of the first matrix, before and after")
       .unit("FILE")
       .writes(FileKind::picture);
   add_bench_format(settings, command->format);
   sub->footer =
-      "Tables 2, 3, 5 and 7 of Nourazar & Goossens (2021). Tiles: 8 rays x 16 pixels in half precision; detector "
-      "pixels x "
+      "Tables 2 to 7 of Nourazar & Goossens (2021). Tiles: 8 rays x 16 pixels in half precision; detector pixels x "
       "views\nof their rays. Blocks: operands of matrix units, rays and pixels row by row before, in pseudo-Morton "
-      "orders after. Symmetric:\na slice and a detector that allow an eighth of the matrix to stand for "
-      "all.\nExample:\n"
-      "  halocline bench matrix --sizes 256,512 --rays 720x512 --png sparsity.png";
+      "orders after. Symmetric:\na slice and a detector that allow an eighth of the matrix to stand for all.\n"
+      "Modes: matrix, the stored tiles on matrix units; matrix-plain, in float32; slices, Joseph's weights on the fly "
+      "with\nslices innermost; rays, ray by ray. An iteration: A and A^T. GUPS: 10^9 non-zeros times slices a second. "
+      "Of copy: bytes over\na plain copy's, tiles once for each 32 slices. TFLOP/s: with zeros of tiles. Build: to "
+      "list tiles on the host and fill them.\nPays after: iterations after which it is faster than slices and rays. "
+      "RMSE/max: of 256 places, to fp64.\nExample:\n"
+      "  halocline bench matrix --sizes 256,512 --rays 720x512 --slices 1,32\n"
+      "  halocline bench matrix --count-only --sizes 256,512 --png sparsity.png";
   sub->run = [command](Job& job) { run_matrix(job, *command); };
   return sub;
 }

@@ -1,0 +1,17 @@
+#include "apps/bench/device_forms.hpp"
+
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+
+std::unique_ptr<ProjectionMethod> projection_on(const Device& device, const ScanForm& form, const Scan& scan) {
+  return make_projection(form, scan, !device.info().cpu());
+}
+
+std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, ScanForm form, const Scan& scan) {
+  const bool gpu = !device.info().cpu() || form.brick != nullptr;
+  if (form.projector == Projector::joseph && form.brick == nullptr) form.brick = faster_brick(device_models({device}));
+  return make_backprojection(form, scan, gpu);
+}
+
+}  // namespace halocline
