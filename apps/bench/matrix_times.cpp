@@ -53,13 +53,13 @@ class ProductTimer {
     return rate;
   }
 
-  // Volumes and matrices that no cache holds.
+  // Arrays as large as volumes and matrices, that no cache holds, memory allowing.
   double copy_bandwidth(const std::vector<MatrixRate>& rates) const {
     double most = static_cast<double>(sizeof(float) * scan_.volume.count());
     for (const MatrixRate& rate : rates) most = std::max(most, static_cast<double>(rate.tile_bytes));
     constexpr std::size_t least_copy = std::size_t{32} << 20, most_copy = std::size_t{1} << 30;
-    return halocline::copy_bandwidth(device_,
-                                     std::clamp(static_cast<std::size_t>(most) / 16 * 16, least_copy, most_copy));
+    const std::size_t bytes = std::clamp(static_cast<std::size_t>(most), least_copy, most_copy);
+    return halocline::copy_bandwidth(device_, std::min(bytes, device_.ledger().budget() / 3) / 16 * 16);
   }
 
  private:

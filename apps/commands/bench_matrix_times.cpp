@@ -93,11 +93,22 @@ BenchTable table_of_times(const std::vector<TimedMatrix>& all) {
 }
 
 std::string left_out_text(const std::vector<TimedMatrix>& all) {
-  std::vector<std::string> reasons;
+  const auto has = [](const TimedMatrix& timed, const std::string& reason) {
+    const auto& reasons = timed.times.left_out;
+    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+  };
+  std::vector<std::string> lines;
   for (const TimedMatrix& timed : all)
-    for (const std::string& reason : timed.times.left_out)
-      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
-  return left_out_text(reasons);
+    for (const std::string& reason : timed.times.left_out) {
+      const bool shared =
+          std::all_of(all.begin(), all.end(), [&](const TimedMatrix& each) { return has(each, reason); });
+      const Cells name = name_cells(timed.times.problem);
+      if (!shared)
+        lines.push_back(fmt::format("{} pixels, {} rays, {} slices, {}", name[0], name[1], timed.times.slices, reason));
+      else if (&timed == &all.front())
+        lines.push_back(reason);
+    }
+  return left_out_text(lines);
 }
 
 Cells name_cells(const MatrixProblem& problem) {

@@ -18,7 +18,7 @@ struct TimedMatrix {
 
 nlohmann::json json_of(const TimedMatrix& timed);
 BenchTable table_of_times(const std::vector<TimedMatrix>& all);
-/// Lines "left out: ...", a reason that all problems share once.
+/// Lines "left out: ...": reasons that all problems share once, others with their problem.
 std::string left_out_text(const std::vector<TimedMatrix>& all);
 
 /// "64 x 64", "720 x 512".

@@ -156,6 +156,10 @@ TEST_F(BenchMatrixTimes, SaysWhichModesAreLeftOutAndWhy) {
       done(command({"--slices", "2", "--projector", "distance-driven", "--modes", "matrix-plain,rays"}));
   expect_contains(overlap.out,
                   {"left out: matrix-plain: tiles have the weights of joseph and siddon only\n", " rays "});
+  const Ran large = done({"bench", "matrix", "--sizes", "16,64", "--rays", "24x32", "--slices", "2", "--modes",
+                          "matrix-plain", "--seconds", "0.001", "--device-memory", "1M"});
+  expect_contains(large.out, {"left out: 64 x 64 pixels, 24 x 32 rays, 2 slices, matrix-plain: ", "memory"});
+  EXPECT_EQ(large.out.find("left out: 16 x 16"), std::string::npos) << large.out;
   for (const Device& device : open_devices({})) {
     const std::string lack = lack_of("matrix", {16, 24, 32}, device);
     if (lack.empty()) continue;
