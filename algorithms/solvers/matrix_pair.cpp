@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "algorithms/matrix/matrix_projection.hpp"
+#include "algorithms/matrix/matrix_variants.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
-#include "host/system/error.hpp"
+#include "host/system/log.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -50,13 +52,20 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
       throw InputError("`operator = matrix` excludes `interpolation = hardware`: its steps have weights of their own");
     return {true, ""};
   }
-  if (parameters.operator_form == OperatorForm::rays || !exact_adjoint || parameters.hardware_interpolation)
-    return {false, ""};
-  if (subset_count(parameters, geometry.views.size()) > 1)
-    return {false, "views of a subset are too far apart to share tiles"};
-  const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(pass_count(parameters));
+  if (!exact_adjoint || parameters.hardware_interpolation) return {false, ""};
+  return choose_operator(
+      {parameters.operator_form, pass_count(parameters), subset_count(parameters, geometry.views.size())}, geometry,
+      volume, projections, *parameters.projector, devices);
+}
+
+OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry, const Grid& volume,
+                               const Grid& projections, const Projector& projector,
+                               std::span<const DeviceModel> devices) {
+  if (use.form != OperatorForm::automatic) return {use.form == OperatorForm::matrix, ""};
+  if (use.subsets > 1) return {false, "views of a subset are too far apart to share tiles"};
+  const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
   if (!have_matrix_units(devices)) return {false, "no matrix units"};
-  if (!has_tiles(geometry, volume, projections, *parameters.projector)) return {false, "rays leave their slices"};
+  if (!has_tiles(geometry, volume, projections, projector)) return {false, "rays leave their slices"};
   if (slices < fewest_slices || slices * passes < fewest_slice_passes)
     return {false, fmt::format("{} slices in {} passes do not pay for storing it; {} passes would", slices, passes,
                                std::max<std::size_t>(1, fewest_slice_passes / std::max<std::size_t>(slices, 1)))};
@@ -67,18 +76,43 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
   return {true, fmt::format("{} slices in {} passes, {:.3g} GB", slices, passes, 1e-9 * bytes)};
 }
 
+void log_choice(const OperatorChoice& choice) {
+  if (choice.reason.empty()) return;
+  library_log()->log(choice.matrix ? spdlog::level::info : spdlog::level::debug, "operator: {} ({})",
+                     choice.matrix ? "matrix" : "rays", choice.reason);
+}
+
+bool matrix_units_serve(const std::vector<Device>& devices) {
+  return have_matrix_units(device_models(devices)) && variant_works(matrix_units_variant(), devices, "float32 serves");
+}
+
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, const ViewSubsets& subsets) {
+  MatrixOptions options;
+  options.units = units;
+  for (const DeviceModel& device : devices)
+    if (device.max_allocation > 0)
+      options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);
+  for (int s = 0; s < subsets.count(); ++s) options.parts.push_back(static_cast<int>(subsets.range(s).count()));
+  return options;
+}
+
+ProjectorPair matrix_pair(const std::shared_ptr<const SystemMatrix>& matrix) {
+  return {.forward = std::make_shared<MatrixProjection>(matrix),
+          .adjoint = std::make_shared<MatrixBackprojection>(matrix, true),
+          .shared = matrix->arrays()};
+}
+
 ProjectorPair matrix_pair(const std::shared_ptr<const SystemMatrix>& matrix, ProjectorPair rays, bool certified) {
-  const auto project = std::make_shared<MatrixProjection>(matrix);
-  const auto backproject = std::make_shared<MatrixBackprojection>(matrix, true);
+  const ProjectorPair stored = matrix_pair(matrix);
   ProjectorPair pair = std::move(rays);
-  pair.shared = matrix->arrays();
+  pair.shared = stored.shared;
   if (certified) {
-    pair.fast = project;
-    pair.fast_adjoint = backproject;
+    pair.fast = stored.forward;
+    pair.fast_adjoint = stored.adjoint;
   } else {
     pair.exact = pair.forward;
-    pair.forward = project;
-    pair.adjoint = backproject;
+    pair.forward = stored.forward;
+    pair.adjoint = stored.adjoint;
   }
   return pair;
 }

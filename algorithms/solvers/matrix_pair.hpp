@@ -4,10 +4,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "algorithms/matrix/system_matrix.hpp"
 #include "algorithms/solvers/methods.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 
@@ -23,6 +25,37 @@ struct OperatorChoice {
 /// without an exact adjoint.
 OperatorChoice choose_operator(const ReconstructionParameters& parameters, const Geometry& geometry, const Grid& volume,
                                const Grid& projections, std::span<const DeviceModel> devices);
+
+/// Work for which an operator is chosen.
+struct OperatorUse {
+  OperatorForm form = OperatorForm::automatic;
+  int passes = 1;  ///< applications of A and A^T to all views
+  int subsets = 1;
+};
+OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry, const Grid& volume,
+                               const Grid& projections, const Projector& projector,
+                               std::span<const DeviceModel> devices);
+/// Writes the reason into the log, if there is one.
+void log_choice(const OperatorChoice& choice);
+
+/// True if matrix units are there and pass their self-check; a warning says if they fail it.
+bool matrix_units_serve(const std::vector<Device>& devices);
+/// Options for these devices: buffers that they take. A part for each subset.
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, const ViewSubsets& subsets);
+
+/// Does the work, and adds to a PlanError what needs less memory than a matrix that was asked for.
+template <typename Work>
+auto with_matrix_remedy(OperatorForm form, Work&& work) {
+  try {
+    return work();
+  } catch (const PlanError& error) {
+    if (form != OperatorForm::matrix) throw;
+    throw PlanError(std::string(error.what()) + " `operator = rays` stores no matrix.");
+  }
+}
+
+/// The matrix alone.
+ProjectorPair matrix_pair(const std::shared_ptr<const SystemMatrix>& matrix);
 
 /// `rays` with the matrix in place of A and A^T; its A is what is exact. certified: in the steps alone
 /// (RayOperator::project_fast()), because a certificate needs both directions of the projector itself.

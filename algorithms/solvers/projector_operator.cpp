@@ -3,6 +3,7 @@
 #include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/moving_pair.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "host/system/error.hpp"
@@ -12,6 +13,8 @@ namespace halocline::expressions {
 namespace {
 
 using StepOf = std::function<Step(const std::string& from, const std::string& to)>;
+
+constexpr int passes_of_operators = 100;  // that `operator = automatic` goes by: how many there will be is not known
 
 Projector checked(std::optional<Projector> chosen, const Geometry& geometry, const Grid& volume,
                   const Grid& projections) {
@@ -23,14 +26,37 @@ Projector checked(std::optional<Projector> chosen, const Geometry& geometry, con
   return projector;
 }
 
+// The operator of a pair, and the program with its arrays.
+std::pair<RayOperator, Program> labelled_operator(const Context& on, const Grid& volume, const Grid& projections,
+                                                  ProjectorPair pair, int largest_subset) {
+  const RayOperator A = RayOperator(volume, projections, std::move(pair)).labelled(on.recorder().next_label());
+  Program program = A.program("projector", largest_subset);
+  program.each = {A.project("volume", "projections"), A.backproject("projections", "volume")};
+  return {A, program};
+}
+
 // The operator of a pair, whose arrays the Context has afterwards.
 RayOperator ray_operator(const Context& on, const Grid& volume, const Grid& projections, ProjectorPair pair,
                          int largest_subset) {
-  SessionRecorder& recorder = on.recorder();
-  const RayOperator A = RayOperator(volume, projections, std::move(pair)).labelled(recorder.next_label());
-  Program program = A.program("projector", largest_subset);
-  program.each = {A.project("volume", "projections"), A.backproject("projections", "volume")};
-  recorder.session().extend(program);
+  const auto [A, program] = labelled_operator(on, volume, projections, std::move(pair), largest_subset);
+  on.recorder().session().extend(program);
+  return A;
+}
+
+// The operator of the stored matrix, if that is asked for or chosen; throws where it does not fit.
+std::optional<RayOperator> matrix_operator(const Context& on, const Geometry& geometry, const Grid& volume,
+                                           const Grid& projections, const Projector& projector, OperatorForm form,
+                                           const ViewSubsets& subsets) {
+  Session& session = on.recorder().session();
+  const OperatorChoice choice = choose_operator({form, passes_of_operators, subsets.count()}, geometry, volume,
+                                                projections, projector, session.models());
+  log_choice(choice);
+  if (!choice.matrix) return std::nullopt;
+  const MatrixOptions options = matrix_options(session.models(), matrix_units_serve(session.devices()), subsets);
+  const auto matrix = std::make_shared<const SystemMatrix>(geometry, volume, projections, projector, options);
+  on.volume(volume), on.projections(projections);  // which refuse other grids
+  const auto [A, program] = labelled_operator(on, volume, projections, matrix_pair(matrix), subsets.largest());
+  with_matrix_remedy(form, [&, &needs = program] { session.extend_now(needs); });
   return A;
 }
 
@@ -109,11 +135,24 @@ LinearOperator operator_of_views(const RayOperator& A, const Space& volume, cons
   return {volume, projections, apply, adjoint};
 }
 
+// Refuses what needs another matrix than the stored one.
+[[noreturn]] void refuse_stored(const char* what, const char* wanted) {
+  throw InputError({.what = what,
+                    .found = "one that stores its system matrix, which is of one geometry (`operator = matrix`)",
+                    .expected = "one of rays",
+                    .remedy = std::string("make an operator of ") + wanted + ", or this one with `operator = rays`"});
+}
+
 }  // namespace
 
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         std::optional<Projector> projector) {
+                         std::optional<Projector> projector, OperatorForm form) {
   const Projector named = checked(projector, geometry, volume, projections);
+  const ViewSubsets all(static_cast<int>(projections.size[2]), 1);
+  if (const auto stored = matrix_operator(on, geometry, volume, projections, named, form, all))
+    return operator_of(*stored, on.volume(volume), on.projections(projections), std::nullopt)
+        .with_views([](const auto&) -> LinearOperator { refuse_stored("the operator of views()", "these views"); })
+        .with_move([](const Geometry&) { refuse_stored("the operator of move_to()", "the other geometry"); });
   const auto pair_of = [=, models = on.recorder().session().models()](const Geometry& its) {
     return named_pair(its, volume, projections, named, models);
   };
@@ -141,13 +180,16 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
 }
 
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
-                                              const Grid& projections, int subsets,
-                                              std::optional<Projector> projector) {
+                                              const Grid& projections, int subsets, std::optional<Projector> projector,
+                                              OperatorForm form) {
   const ViewSubsets sorted(static_cast<int>(projections.size[2]), subsets);
   const Projector named = checked(projector, geometry, volume, projections);
-  const RayOperator A = ray_operator(on, volume, projections,
-                                     named_pair(geometry, volume, projections, named, on.recorder().session().models()),
-                                     sorted.largest());
+  const auto stored = matrix_operator(on, geometry, volume, projections, named, form, sorted);
+  const RayOperator A =
+      stored ? *stored
+             : ray_operator(on, volume, projections,
+                            named_pair(geometry, volume, projections, named, on.recorder().session().models()),
+                            sorted.largest());
   std::vector<LinearOperator> result;
   for (int s = 0; s < subsets; ++s)
     result.push_back(operator_of(A, on.volume(volume), on.projections(projections), sorted.range(s)));

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "algorithms/fdk/row_filter.hpp"
-#include "algorithms/matrix/matrix_variants.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
@@ -19,7 +18,6 @@
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "host/system/error.hpp"
-#include "host/system/log.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
@@ -77,15 +75,9 @@ struct Work {
     return result;
   }
 
-  // The matrix, whose lists are made once. A part for each subset; a device takes buffers of a quarter of its memory,
-  // or less.
+  // The matrix, whose lists are made once.
   std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices) const {
-    MatrixOptions options;
-    options.units = have_matrix_units(devices) && units_work;
-    for (const DeviceModel& device : devices)
-      if (device.max_allocation > 0)
-        options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);
-    for (int s = 0; s < subsets.count(); ++s) options.parts.push_back(static_cast<int>(subsets.range(s).count()));
+    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, subsets);
     auto& matrix = matrices[{options.units, options.chunk_bytes}];
     if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
     return matrix;
@@ -93,13 +85,9 @@ struct Work {
 
   // Checks the matrix units, if they are to be used, and says what `operator = auto` is.
   void prepare_operator(const std::vector<Device>& devices) const {
-    const auto models = device_models(devices);
-    const OperatorChoice choice = choose_operator(parameters, geometry, volume, stack, models);
-    if (choice.matrix && have_matrix_units(models))
-      units_work = variant_works(matrix_units_variant(), devices, "float32 serves");
-    if (!choice.reason.empty())
-      library_log()->log(choice.matrix ? spdlog::level::info : spdlog::level::debug, "operator: {} ({})",
-                         choice.matrix ? "matrix" : "rays", choice.reason);
+    const OperatorChoice choice = choose_operator(parameters, geometry, volume, stack, device_models(devices));
+    if (choice.matrix) units_work = matrix_units_serve(devices);
+    log_choice(choice);
   }
 
   ReconstructionParameters parameters;
@@ -110,16 +98,6 @@ struct Work {
   mutable bool units_work = true;
   mutable std::map<std::pair<bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
-
-// Adds to a PlanError what needs less memory than a matrix that was asked for.
-auto with_remedy(const ReconstructionParameters& parameters, auto&& work) {
-  try {
-    return work();
-  } catch (const PlanError& error) {
-    if (parameters.operator_form != OperatorForm::matrix) throw;
-    throw PlanError(std::string(error.what()) + " `operator = rays` stores no matrix.");
-  }
-}
 
 // Totals of the projections: their weighted norm, and the rays that count.
 struct RayTotals {
@@ -259,8 +237,8 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   RunOptions with_map = options;
   if (gap_map != nullptr) with_map.also = {{"ubar", gap_map}};
   const SortedInputs sorted(inputs, work.subsets);
-  result.run =
-      with_remedy(parameters, [&] { return run_on_selection(program_for, sorted.all(), output, devices, with_map); });
+  result.run = with_matrix_remedy(
+      parameters.operator_form, [&] { return run_on_selection(program_for, sorted.all(), output, devices, with_map); });
   recorder.note(result.run.iterations, result.run.scalars, true);
   if (!result.history.empty()) result.residual = result.history.back().residual;
   result.maximum = value_of(result.run.scalars, "maximum");
@@ -273,7 +251,8 @@ Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const G
                       const std::vector<DeviceModel>& devices, const PlanOptions& options) {
   const Work work(projections, geometry, volume, std::move(parameters), given);
   const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used); };
-  return with_remedy(work.parameters, [&] { return plan_on_selection(program_for, devices, options); });
+  return with_matrix_remedy(work.parameters.operator_form,
+                            [&] { return plan_on_selection(program_for, devices, options); });
 }
 
 }  // namespace halocline

@@ -293,16 +293,19 @@ class Context:
 
     Arrays lie on the devices where they fit, in slabs; else in host memory, and slabs take turns. device,
     device_memory: as the command's options. projector: a name, the path of a .cl file, or a
-    Projector of your own.
+    Projector of your own. operator: "rays"; "matrix", which stores the system matrix of scans whose rays run within
+    slices, as of `reconstruct`, and is of one geometry: without move_to() and views(); "auto", which does so where
+    `reconstruct` would for 100 passes.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
-                 projector: "Union[str, os.PathLike[str], Projector]" = "automatic") -> None:
+                 projector: "Union[str, os.PathLike[str], Projector]" = "automatic", operator: str = "rays") -> None:
+        _check.text(operator, "operator", "matrix")
         grid = require_geometry(geometry).grid_of(grid)
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
             self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(),
-                                 projector.core if isinstance(projector, Projector) else os.fspath(projector)),
+                                 projector.core if isinstance(projector, Projector) else os.fspath(projector), operator),
             view_count=len(geometry))
         self.volume = self.operator.domain
         self.projections = self.operator.range

@@ -7,12 +7,12 @@ from typing import Any, Optional, Tuple, Union
 import numpy as np
 
 from . import _core, _opencl
-from .arrays import DeviceOperator
+from .arrays import Context, DeviceOperator
 from .geometry import Geometry, require_geometry
 from .grid import Grid
-from .image import as_values
+from .image import as_values, like_input
 from .patches import Patches
-from .verbs import backproject, project
+from .verbs import _flattened, backproject, project
 
 try:
     from scipy.sparse.linalg import LinearOperator as _Base  # type: ignore[import-untyped, unused-ignore]
@@ -26,13 +26,20 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
     scipy.sparse.linalg.lsqr(A, y.ravel()). options: those of project and backproject (projector="siddon", device=...).
+    operator: "matrix" stores the system matrix of scans whose rays run within slices, "auto" where that pays; options are
+    those of a Context then, on whose devices it is as long as this operator or its adjoint.
     """
 
-    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, _transposed: "Optional[Operator]" = None,
-                 **options: Any) -> None:
+    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, operator: str = "rays",
+                 _transposed: "Optional[Operator]" = None, **options: Any) -> None:
         geometry = require_geometry(geometry)
         grid = geometry.grid_of(grid)
         self.geometry, self.grid, self.options = geometry, grid, options
+        self._stored: Optional[DeviceOperator] = None
+        if _transposed is None and operator != "rays":
+            self._stored = Context(geometry, grid, operator=operator, **options).operator
+        elif _transposed is not None and _transposed._stored is not None:
+            self._stored = _transposed._stored.T
         self._transposed_of = _transposed
         self._other: Optional[Operator] = _transposed
         ends = (self.grid.shape, geometry.shape)
@@ -48,9 +55,17 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
         x, given = _opencl.shaped(x, self.domain_shape, "x"), x
         if not self._takes(tuple(np.shape(x))):
             raise ValueError(f"x= is {tuple(np.shape(x))}; expected {tuple(self.domain_shape)}")
+        if self._stored is not None:
+            return self._by_matrix(self._stored, x, given)
         apply = project if self._transposed_of is None else backproject
         result = apply(x, self.geometry, self.grid, **self.options)
         return result.base_data if _opencl.is_buffer(given) else result
+
+    def _by_matrix(self, stored: DeviceOperator, x: Any, given: Any) -> Any:
+        values = as_values(x, "x").astype(np.float32, copy=False).reshape(self.domain_shape)
+        result = stored(_core.load(stored.domain, values)).get()
+        found = like_input(_flattened(result, x, single=1 if self._transposed_of is None else 0), x)
+        return found.base_data if _opencl.is_buffer(given) else found
 
     def _takes(self, shape: Tuple[int, ...]) -> bool:
         whole = tuple(self.domain_shape)

@@ -289,6 +289,18 @@ void add_operators(nb::module_& module) {
       .def_prop_ro("range", &LinearOperator::range);
 }
 
+// Computed: tiles of a stored matrix are listed, and matrix units are checked.
+ex::LinearOperator projector_on(const ex::Context& on, const GeometryFile& geometry, const GridTuple& volume,
+                                const GridTuple& stack, const std::optional<Projector>& projector,
+                                const std::string& form) {
+  std::optional<ex::LinearOperator> made;
+  computed([&] {
+    made = ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack), projector,
+                         operator_form_from_name(form));
+  });
+  return *made;
+}
+
 void add_context(nb::module_& module) {
   using ex::Context;
   nb::class_<ex::Space>(module, "Space")
@@ -328,17 +340,12 @@ void add_context(nb::module_& module) {
       .def_prop_ro("last_kernel", [](const Context& on) { return std::string(on.last_kernel()); })
       .def("projector",
            [](const Context& on, const GeometryFile& geometry, const GridTuple& volume, const GridTuple& stack,
-              const std::string& projector) {
-             return recorded([&] {
-               return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack),
-                                    projector_choice(projector));
-             });
+              const std::string& projector, const std::string& form) {
+             return projector_on(on, geometry, volume, stack, projector_choice(projector), form);
            })
       .def("projector", [](const Context& on, const GeometryFile& geometry, const GridTuple& volume,
-                           const GridTuple& stack, const UserProjector& projector) {
-        return recorded([&] {
-          return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack), Projector(projector));
-        });
+                           const GridTuple& stack, const UserProjector& projector, const std::string& form) {
+        return projector_on(on, geometry, volume, stack, Projector(projector), form);
       });
 }
 

@@ -1,6 +1,7 @@
 #include "scheduling/execution/session.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
@@ -68,6 +69,7 @@ void Session::extend(const Program& program) {
   needs.halo_low = std::max(needs.halo_low, program.needs.halo_low);
   needs.halo_high = std::max(needs.halo_high, program.needs.halo_high);
   needs.preferred_batch = std::max(needs.preferred_batch, program.needs.preferred_batch);
+  needs.batch_step = std::lcm(needs.batch_step, program.needs.batch_step);
   needs.largest_part = std::max(needs.largest_part, program.needs.largest_part);
   if (program.needs.detector_rows)
     program_.needs.detector_rows = program_.needs.detector_rows
