@@ -1,22 +1,34 @@
 // Weights of the tiles of a slice's system matrix: 8 rays x 16 pixels of half precision each, of the rays of joseph.cl, or, SIDDON, of
-// siddon.cl, that run within slices. In units of the voxel's width, so that they are near 1 whatever the voxels are.
+// siddon.cl, or, DISTANCE_DRIVEN, of distance_driven.cl, that run within slices. In units of the voxel's width, so that they are near 1
+// whatever the voxels are. FAN_STACK: see rays.clh.
 //
 // Arrays: ray_places[ray tile] = column and view of its first ray; pixel_places[pixel tile] = i and j of its first pixel; super_begin and
 // super_places as in matrix.cl. Super-tile s has the tiles from ray_begin[4 s] on; `tiles` holds those from `first_tile` on.
 // A tile's ray r is at column r % ray_width, view r / ray_width from the first; its pixel p at i = p % 4, j = p / 4. Order of the weights:
 // that of cl/tile_nvidia.clh, pixel (l & 3) 2 + (e & 1) + 8 (e >> 1) of ray l >> 2 at 4 l + e. Rays and pixels of padding weigh 0.
 #pragma OPENCL FP_CONTRACT OFF
+#include "matrix.clh"
+#include "rays.clh"
+#ifdef DISTANCE_DRIVEN
+#define WITHIN_SLICE
+#include "distance_driven.clh"
+#else
 #define FACES  // of siddon.clh: rays in faces between voxels
 #include "joseph.clh"
-#include "matrix.clh"
 #include "siddon.clh"
+#endif
 
 #define TILE_LANES 32
 
 typedef struct {
   Line line;
   float path, ca;
-  int axis, face;  // face across `axis` that Siddon's ray runs in; -1: none
+  int axis;
+#ifdef DISTANCE_DRIVEN
+  float4 steps;  // Shadow::steps_b
+#else
+  int face;  // face across `axis` that Siddon's ray runs in; -1: none
+#endif
 } PlaneRay;
 
 INLINE PlaneRay plane_ray(Ray ray, Extent extent, PerAxis voxel) {
@@ -26,8 +38,10 @@ INLINE PlaneRay plane_ray(Ray ray, Extent extent, PerAxis voxel) {
       line_of(ray, r.axis, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
   r.path = path_mm(ray, r.axis, voxel) / voxel.x;
   r.ca = 0.5f * (float)((r.axis == 0 ? extent.nx : extent.ny) - 1);
+#ifndef DISTANCE_DRIVEN
   const Faces faces = faces_of(ray, extent);
   r.face = r.axis == 0 ? faces.j : faces.i;
+#endif
   return r;
 }
 
@@ -39,6 +53,9 @@ INLINE float weight_of(PlaneRay r, int i, int j) {
               low = fmin(a, b), high = fmax(a, b);
   if (high - low < 1e-6f) return fabs(low - across) < 0.5f ? r.path : 0.0f;
   return r.path * (fmax(0.0f, fmin(high, across + 0.5f) - fmax(low, across - 0.5f)) / (high - low));
+#elif defined(DISTANCE_DRIVEN)
+  const float width = width_at(p, r.steps, INFINITY);
+  return r.path * (overlap(fma(p, r.line.slope_b, r.line.shift_b), 0.5f * width, across) / width);
 #else
   return r.path * hat(fma(p, r.line.slope_b, r.line.shift_b), across);
 #endif
@@ -59,9 +76,15 @@ __kernel void matrix_fill(__global half* restrict tiles, __global const uint* re
     const int2 first = ray_places[4 * super + t];
     const int column = first.x + n % tiling.ray_width, view = first.y + n / tiling.ray_width;
     there[t] = column < batch.columns && view < batch.first_view + batch.views;
-    ray[t] =
-        plane_ray(RAY_AT(there[t] ? view : batch.first_view, there[t] ? 2 * column : 0, from_centre(0, batch.rows)),
-                  extent, voxel);
+    const int at_view = there[t] ? view : batch.first_view, at_column = there[t] ? column : 0;
+    const float v = from_centre(0, batch.rows);
+    const Ray at = RAY_AT(at_view, 2 * at_column, v);
+    ray[t] = plane_ray(at, extent, voxel);
+#ifdef DISTANCE_DRIVEN
+    ray[t].steps = PIXEL_SHADOW(at, at_view, at_column, v, ray[t].axis, 0.5f * (float)(extent.nx - 1),
+                                0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1))
+                       .steps_b;
+#endif
   }
   size_t tile = ray_begin[4 * super] - tiling.first_tile;
   for (uint at = super_begin[super]; at < super_begin[super + 1]; ++at) {

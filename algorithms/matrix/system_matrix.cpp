@@ -12,21 +12,32 @@
 namespace halocline {
 namespace {
 
-SliceRows aligned_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
+// Slices that a pixel may be high: beyond it, the distance-driven projector's weights in other slices are more than
+// halves round.
+constexpr double most_height = 1 + 1e-4, widened = 1.05;  // widened: RayTable::widths
+
+std::string refusal(const RayTable& table, const Grid& volume, const Grid& projections, const Projector& projector) {
+  if (projector.users())
+    return "`operator = matrix` stores the weights of joseph, siddon and distance-driven; " +
+           projector_text(projector) + " goes with `operator = rays`";
   const auto rows = slice_rows(table, volume, projections);
   if (!rows || !rows->aligned)
-    throw InputError(
-        fmt::format("`operator = matrix` needs a parallel beam, a fan or a stack of fans, with a row of the detector "
-                    "on each slice; "
-                    "`geometry` has {}. Use `operator = rays`",
-                    rows ? "rows of the detector between slices" : "rays that leave their slices"));
-  return *rows;
+    return fmt::format(
+        "`operator = matrix` needs a parallel beam, a fan or a stack of fans, with a row of the detector on each "
+        "slice; `geometry` has {}. Use `operator = rays`",
+        rows ? "rows of the detector between slices" : "rays that leave their slices");
+  const double height = table.widths[2] / widened;
+  if (projector == Projector::distance_driven && !table.within_slice && height > most_height)
+    return fmt::format(
+        "`operator = matrix` with `projector = distance-driven` needs pixels that are no higher than slices; "
+        "`geometry` has pixels {:.3g} slices high. Use `operator = rays`, or `projector = joseph`",
+        height);
+  return "";
 }
 
-Projector::Named stored(const Projector& projector) {
-  if (projector.users() || projector == Projector::distance_driven)
-    throw InputError("`operator = matrix` stores the weights of joseph and siddon; " + projector_text(projector) +
-                     " goes with `operator = rays`");
+Projector::Named stored(const Projector& projector, const RayTable& table, const Grid& volume,
+                        const Grid& projections) {
+  if (const std::string text = refusal(table, volume, projections, projector); !text.empty()) throw InputError(text);
   return projector.named();
 }
 
@@ -66,14 +77,19 @@ std::size_t at_least_one(std::size_t count) {
 
 }  // namespace
 
+std::string refusal_to_store(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                             const Projector& projector) {
+  return refusal(make_rays(geometry, volume, projections), volume, projections, projector);
+}
+
 SystemMatrix::SystemMatrix(const Geometry& geometry, const Grid& volume, const Grid& projections,
                            const Projector& projector, const MatrixOptions& options)
     : options_(options),
       volume_(volume),
       projections_(projections),
-      projector_(stored(projector)),
       table_(make_rays(geometry, volume, projections)),
-      rows_(aligned_rows(table_, volume, projections)) {
+      projector_(stored(projector, table_, volume, projections)),
+      rows_(*halocline::slice_rows(table_, volume, projections)) {
   if (options_.parts.empty()) options_.parts = {static_cast<int>(geometry.views.size())};
   std::int64_t begin = 0;
   Size2 shape{};
@@ -170,10 +186,12 @@ void SystemMatrix::start(Slab& slab) const {
 
 void SystemMatrix::fill(Slab& slab, std::size_t p) const {
   const MatrixPart& part = parts_[p];
+  const char* form = projector_ == Projector::siddon            ? "-D SIDDON"
+                     : projector_ == Projector::distance_driven ? "-D DISTANCE_DRIVEN"
+                                                                : "";
   for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
     const TileChunk& chunk = part.structure.chunks[c];
-    slab.launch({"matrix_fill.cl", "matrix_fill",
-                 (projector_ == Projector::siddon ? "-D SIDDON" : "") + std::string(fans_option(table_))},
+    slab.launch({"matrix_fill.cl", "matrix_fill", std::string(form) + fans_option(table_)},
                 {32, chunk.super_end - chunk.super_begin, 1}, {32, 4, 1},
                 {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
                  in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),

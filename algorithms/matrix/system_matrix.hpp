@@ -35,11 +35,15 @@ struct MatrixPart {
   std::vector<std::int32_t> ray_places;  ///< column and view of each ray tile's first ray
 };
 
+/// The sentence with which SystemMatrix() refuses a scan, with the remedy; empty: it stores it.
+std::string refusal_to_store(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                             const Projector& projector);
+
 /// Parts that both directions share: lists, tiles, and their arrays.
 class SystemMatrix {
  public:
-  /// Throws InputError for rays that leave their slices, rows that are not on slices, projectors without tiles, and
-  /// matrices beyond 2^32 tiles.
+  /// Throws InputError for rays that leave their slices, rows that are not on slices, users' projectors, pixels of
+  /// the distance-driven projector that are higher than slices, and matrices beyond 2^32 tiles.
   SystemMatrix(const Geometry& geometry, const Grid& volume, const Grid& projections, const Projector& projector,
                const MatrixOptions& options);
 
@@ -78,8 +82,8 @@ class SystemMatrix {
 
   MatrixOptions options_;
   Grid volume_, projections_;
-  Projector::Named projector_;
   RayTable table_;
+  Projector::Named projector_;
   SliceRows rows_;
   std::vector<MatrixPart> parts_;
   std::vector<std::int32_t> pixel_places_;  // i and j of each pixel tile's first pixel

@@ -6,7 +6,6 @@
 
 #include "algorithms/matrix/matrix_projection.hpp"
 #include "algorithms/matrix/matrix_variants.hpp"
-#include "algorithms/projectors/joseph_slices.hpp"
 #include "host/system/log.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -16,18 +15,12 @@ namespace {
 // Passes of slices after which listing the tiles on the host has paid, and slices that fill a block of matrix units.
 // On an H100, 512^2 from 720 x 512 rays: 0.08 ms a slice and pass instead of 0.25; the lists take 1.1 s of two cores.
 constexpr std::size_t fewest_slice_passes = 8000, fewest_slices = 16;
-constexpr double weights_of_ray = 2.0, full = 0.2;  // of Joseph and Siddon: pixels a line that it crosses; tiles
+constexpr double weights_of_ray = 2.0, full = 0.2;  // pixels a line that it crosses, of columns as wide; tiles
 
 // Bytes of tiles, roughly.
 double forecast_bytes(const Grid& volume, const Grid& projections) {
   const double rays = static_cast<double>(projections.size[0]) * static_cast<double>(projections.size[2]);
   return 2 * rays * weights_of_ray * static_cast<double>(std::max(volume.size[0], volume.size[1])) / full;
-}
-
-bool has_tiles(const Geometry& geometry, const Grid& volume, const Grid& projections, const Projector& projector) {
-  if (projector.users() || projector == Projector::distance_driven) return false;
-  const auto rows = slice_rows(make_rays(geometry, volume, projections), volume, projections);
-  return rows && rows->aligned;
 }
 
 }  // namespace
@@ -65,7 +58,7 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
   if (use.subsets > 1) return {false, "views of a subset are too far apart to share tiles"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
   if (!have_matrix_units(devices)) return {false, "no matrix units"};
-  if (!has_tiles(geometry, volume, projections, projector)) return {false, "rays leave their slices"};
+  if (!refusal_to_store(geometry, volume, projections, projector).empty()) return {false, "rays leave their slices"};
   if (slices < fewest_slices || slices * passes < fewest_slice_passes)
     return {false, fmt::format("{} slices in {} passes do not pay for storing it; {} passes would", slices, passes,
                                std::max<std::size_t>(1, fewest_slice_passes / std::max<std::size_t>(slices, 1)))};

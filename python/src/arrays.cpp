@@ -289,13 +289,13 @@ void add_operators(nb::module_& module) {
       .def_prop_ro("range", &LinearOperator::range);
 }
 
-// Computed: tiles of a stored matrix are listed, and matrix units are checked.
+// Computed, not only recorded: tiles of a stored matrix are listed, and matrix units are checked.
+template <typename Choice>
 ex::LinearOperator projector_on(const ex::Context& on, const GeometryFile& geometry, const GridTuple& volume,
-                                const GridTuple& stack, const std::optional<Projector>& projector,
-                                const std::string& form) {
+                                const GridTuple& stack, const Choice& projector, const std::string& form) {
   std::optional<ex::LinearOperator> made;
   computed([&] {
-    made = ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack), projector,
+    made = ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack), projector(),
                          operator_form_from_name(form));
   });
   return *made;
@@ -341,11 +341,13 @@ void add_context(nb::module_& module) {
       .def("projector",
            [](const Context& on, const GeometryFile& geometry, const GridTuple& volume, const GridTuple& stack,
               const std::string& projector, const std::string& form) {
-             return projector_on(on, geometry, volume, stack, projector_choice(projector), form);
+             return projector_on(
+                 on, geometry, volume, stack, [&] { return projector_choice(projector); }, form);
            })
       .def("projector", [](const Context& on, const GeometryFile& geometry, const GridTuple& volume,
                            const GridTuple& stack, const UserProjector& projector, const std::string& form) {
-        return projector_on(on, geometry, volume, stack, Projector(projector), form);
+        return projector_on(
+            on, geometry, volume, stack, [&] { return Projector(projector); }, form);
       });
 }
 

@@ -329,10 +329,11 @@ void run_bench(const Devices& devices, bool image) {
   slab.copy({{"from", 16, "sums", 32, 160}, {"from", 64, "others", 0, 1200}});  // whole words, in one command
 }
 
-// Kernels that are written for formulas, on one slab and several.
 // A stored system matrix of parts and chunks, of three blocks of slices.
-void run_matrix(const Devices& devices, Projector::Named projector) {
-  const Geometry geometry = circular_geometry({.sid = 60, .sdd = 0, .angles = {0, 17, 45, 90, 141}});
+void run_matrix(const Devices& devices, Projector::Named projector, bool fan_stack) {
+  CircularOptions circle{.sid = 60, .sdd = fan_stack ? 90.0 : 0.0, .angles = {0, 17, 45, 90, 141}};
+  circle.fan_stack = fan_stack;
+  const Geometry geometry = circular_geometry(circle);
   const Grid grid = default_grid({9, 7, 35}, {1, 1.3, 1}), stack = reference::detector(13, 35, 5, 1.2, 1);
   const auto matrix = std::make_shared<const SystemMatrix>(geometry, grid, stack, projector,
                                                            MatrixOptions{.parts = {3, 2}, .chunk_bytes = 1 << 13});
@@ -363,6 +364,7 @@ void run_large_patches(const Devices& devices, const std::array<std::size_t, 3>&
   patches.backproject(reference::random_volume(stack, 4).voxels);
 }
 
+// Kernels that are written for formulas, on one slab and several.
 void run_expressions(const Devices& devices) {
   namespace hx = expressions;
   for (const int slabs : {0, 3})
@@ -435,8 +437,9 @@ std::vector<std::function<void(const Devices&)>> cases() {
   }
   all.push_back(run_expressions);
   all.push_back(run_operator_views);
-  for (const auto projector : {Projector::joseph, Projector::siddon})
-    all.push_back([=](const Devices& devices) { run_matrix(devices, projector); });
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+    for (const bool fan_stack : {false, true})
+      all.push_back([=](const Devices& devices) { run_matrix(devices, projector, fan_stack); });
   for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{201, 101, 1}, {501, 301, 1}})
     all.push_back([=](const Devices& devices) { run_large_patches(devices, size); });

@@ -33,6 +33,7 @@ void PrintTo(const MatrixScene& each, std::ostream* out) {
 Scene scene_of(const std::string& name, Grid detector, const Grid& grid, double sdd = 0, double offset = 0,
                bool fan_stack = false) {
   CircularOptions options;
+  options.fan_stack = fan_stack;
   options.sid = 200;
   options.sdd = sdd;
   options.projection_offset_x = offset;
@@ -51,7 +52,7 @@ std::vector<MatrixScene> matrix_scenes() {
   flipped.origin = {17.5, 24, 0};
   moved.origin[1] += 5;  // along k
   std::vector<MatrixScene> all;
-  for (const auto projector : {Projector::joseph, Projector::siddon})
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
     for (const auto& scene :
          {scene_of("parallel", pixels(29, 7, 1.25, 1.5), default_grid({13, 9, 7}, {2, 2, 1.5})),
           scene_of("one_voxel", pixels(7, 1, 0.7, 1), default_grid({1, 1, 1}, {3, 3, 1})),
@@ -63,8 +64,9 @@ std::vector<MatrixScene> matrix_scenes() {
           scene_of("flipped", flipped, default_grid({13, 9, 31}, {2, 3, 1.5})),
           scene_of("moved", pixels(21, 40, 2, 1), moved),
           scene_of("fan", pixels(33, 1, 1.7, 2), default_grid({15, 11, 1}, {2, 2.5, 1}), 280),
-          scene_of("wide_fan", pixels(61, 1, 8, 2), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5),
-          scene_of("high_fans", pixels(33, 35, 1.7, 2), default_grid({15, 11, 35}, {2, 2.5, 2}), 280, 0, true)})
+          scene_of("fan_stack", pixels(33, 19, 1.7, 2), default_grid({15, 11, 19}, {2, 2.5, 2}), 280, 3, true),
+          scene_of("high_fans", pixels(33, 35, 1.7, 2), default_grid({15, 11, 35}, {2, 2.5, 2}), 280, 0, true),
+          scene_of("wide_fan", pixels(61, 1, 8, 0.5), default_grid({33, 31, 3}, {2, 2.5, 1}), 280, 5)})
       all.push_back({scene, projector});
   return all;
 }
@@ -143,8 +145,43 @@ TEST_P(Matrix, ChunksAndPartsHoldTheSameMatrix) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenes, Matrix, testing::ValuesIn(matrix_scenes()), [](const auto& info) {
-  return info.param.scene.name + "_" + projector_name(info.param.projector);
+  std::string name = info.param.scene.name + "_" + projector_name(info.param.projector);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 });
+
+class StoredWeights : public testing::TestWithParam<Projector::Named> {};
+
+// The whole matrix, read by slices of one voxel each: the projector's weights to half precision, and products in
+// float32 beside those in double precision.
+TEST_P(StoredWeights, AreMultipliedInFloat32) {
+  const Grid grid = default_grid({9, 7, 63}, {1, 1.3, 2});
+  const Scene scene = scene_of("", reference::detector(15, 63, 1, 0.9, 2), grid, 0, 0.3);
+  const auto matrix =
+      std::make_shared<const SystemMatrix>(scene.geometry, grid, scene.projections, GetParam(), MatrixOptions{});
+  Volume ones(grid);
+  for (std::size_t k = 0; k < grid.slice(); ++k) ones.voxels[k * grid.slice() + k] = 1;
+  const Volume weights = projected(matrix, ones).output;
+  EXPECT_LT(relative_error(weights.voxels, reference::project(GetParam(), ones, scene.geometry, scene.projections)),
+            1e-3);
+  const Volume x = reference::random_volume(grid, 7), y = reference::random_volume(scene.projections, 3);
+  std::vector<double> ax(y.voxels.size()), aty(x.voxels.size());
+  const auto& [columns, rows, views] = scene.projections.size;
+  for (std::size_t ray = 0; ray < columns * views; ++ray)
+    for (std::size_t voxel = 0; voxel < grid.slice(); ++voxel) {
+      const std::size_t column = ray % columns, view = ray / columns;
+      const double weight = weights.at(column, voxel, view);
+      for (std::size_t k = 0; k < rows; ++k) {
+        ax[(view * rows + k) * columns + column] += weight * x.voxels[k * grid.slice() + voxel];
+        aty[k * grid.slice() + voxel] += weight * y.at(column, k, view);
+      }
+    }
+  EXPECT_LT(relative_error(projected(matrix, x).output.voxels, ax), 1e-6);
+  EXPECT_LT(relative_error(backprojected(matrix, y).output.voxels, aty), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Projectors, StoredWeights,
+                         testing::Values(Projector::joseph, Projector::siddon, Projector::distance_driven));
 
 TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
   const Scene scene = scene_of("", reference::detector(40, 43, 1, 1.1, 2), default_grid({7, 33, 43}, {3, 1, 2}));
@@ -203,7 +240,10 @@ TEST(SystemMatrix, RefusesWhatItDoesNotStore) {
   Scene between = parallel;
   between.grid.origin[1] += 0.4;
   EXPECT_NE(refusal(between, Projector()).find("rows of the detector between slices"), std::string::npos);
-  EXPECT_NE(refusal(parallel, Projector::distance_driven).find("operator = rays"), std::string::npos);
+  const Scene high = scene_of("", reference::detector(29, 1, 1, 1.25, 2), default_grid({13, 9, 3}, {2, 2, 1.5}));
+  EXPECT_EQ(refusal(high, Projector::joseph), "");
+  EXPECT_NE(refusal(high, Projector::distance_driven).find("pixels 1.33 slices high. Use `operator = rays`"),
+            std::string::npos);
 }
 
 }  // namespace

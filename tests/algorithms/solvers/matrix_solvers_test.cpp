@@ -74,6 +74,19 @@ INSTANTIATE_TEST_SUITE_P(Methods, MatrixSolvers,
                            return name;
                          });
 
+TEST(MatrixSolver, TakesEveryNamedProjector) {
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+    const auto image = [&](OperatorForm form) {
+      ReconstructionParameters parameters = parameters_of("cgls", form);
+      parameters.projector = projector;
+      return scan().reconstructed(parameters).x;
+    };
+    const Volume matrix = image(OperatorForm::matrix), rays = image(OperatorForm::rays);
+    EXPECT_LT(rms(matrix, rays), 2e-3 * rms(rays, Volume(rays.grid))) << projector_name(projector);
+    EXPECT_FALSE(matrix.voxels == rays.voxels);
+  }
+}
+
 // The residual that is reported last is the projector's: of an image that the matrix fits better than the projector.
 TEST(MatrixSolver, ReportsTheResidualOfTheProjector) {
   ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::matrix);
