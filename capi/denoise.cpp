@@ -22,7 +22,7 @@ class DenoiseVerb : public Verb {
     settings_.find("weights")->one_of({"halves", "estimate"});
   }
   std::vector<std::string> inputs() const override {
-    return {"volume", "weights", "reference", "init", half_names[0], half_names[1], frame_prefix + "-*"};
+    return {"volume", "weights", "reference", "init", "truth", half_names[0], half_names[1], frame_prefix + "-*"};
   }
   std::vector<std::string> outputs() const override { return {"volume", frame_prefix + "-*", stage_prefix + "-*"}; }
   nlohmann::json run(Work& work) override;
@@ -30,7 +30,7 @@ class DenoiseVerb : public Verb {
  private:
   // The volumes that the run reads; empty: not given.
   struct Read {
-    Volume init, reference, half_a, half_b, weights, frames;
+    Volume init, reference, truth, half_a, half_b, weights, frames;
     std::size_t frame_count = 0;
     Grid frame;
   };
@@ -55,6 +55,8 @@ void DenoiseVerb::check_arrays(const Work& work) const {
     throw InputError({.what = "the inputs `half-a` and `half-b`", .found = "not both given", .expected = "both"});
   if (!denoise_.weights.empty() && work.input("weights") != nullptr)
     throw InputError({.what = "`weights`", .found = "a setting and an input", .expected = "one of them"});
+  if (frames && work.input("truth") != nullptr)
+    throw InputError({.what = "the input `truth`", .found = "given for pdu4d", .expected = "one of a single volume"});
   if (frames && work.input("volume") != nullptr)
     throw InputError(
         {.what = "the input `volume`", .found = "given for pdu4d", .expected = "`frame-0`, `frame-1`, ..."});
@@ -83,11 +85,12 @@ DenoiseVerb::Read DenoiseVerb::read(const Work& work) const {
   if (denoise_.frames()) read_frames(work, read);
   read.init = work.copy_of("init");
   read.reference = work.copy_of("reference");
+  read.truth = work.copy_of("truth");
   read.half_a = work.copy_of(half_names[0]);
   read.half_b = work.copy_of(half_names[1]);
   if (!denoise_.frames()) {
     const Grid& grid = work.required_input("volume").grid();
-    for (const char* name : {"weights", "init", "reference", half_names[0], half_names[1]})
+    for (const char* name : {"weights", "init", "reference", "truth", half_names[0], half_names[1]})
       if (const VolumeSource* other = work.input(name)) require_size(other->grid(), name, grid, "the input `volume`");
   }
   if (denoise_.finds_weights()) read.weights = found_weights(work, read);
@@ -104,6 +107,7 @@ Volume DenoiseVerb::found_weights(const Work& work, const Read& read) const {
 DenoiseParameters DenoiseVerb::complete(const DenoiseSettings& denoise, const Read& read) const {
   DenoiseParameters parameters = denoise.parameters;
   if (!read.init.voxels.empty()) parameters.init = &read.init;
+  if (!read.truth.voxels.empty()) parameters.truth = &read.truth;
   if (!read.half_a.voxels.empty()) parameters.half_a = &read.half_a, parameters.half_b = &read.half_b;
   if (denoise.frames()) parameters.time.depth = read.frame.size[2];
   return parameters;

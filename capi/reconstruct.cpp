@@ -20,7 +20,7 @@ class ReconstructVerb : public Verb {
     settings_.find("init")->one_of({"fdk", "zero"});
   }
   std::vector<std::string> inputs() const override {
-    std::vector<std::string> names{"projections", "weights", "init", "reference"};
+    std::vector<std::string> names{"projections", "weights", "init", "reference", "truth"};
     for (auto& name : CountsInputs::inputs()) names.push_back(std::move(name));
     return names;
   }
@@ -121,6 +121,7 @@ nlohmann::json ReconstructVerb::run(Work& work) {
   Given given;
   take_projections(work, given);
   given.inputs.reference = work.input("reference");
+  given.inputs.truth = work.input("truth");
   check_projections(given.inputs.projections->grid(), "the projections", work.geometry(), "the geometry",
                     DetectorShape::flat_or_cylinder);
   check_grid(volume.grid(), "the volume");
@@ -131,6 +132,8 @@ nlohmann::json ReconstructVerb::run(Work& work) {
   if (gap_map != nullptr) require_size(gap_map->grid(), "gap-map", volume.grid(), "the output `volume`");
   if (given.inputs.reference != nullptr)
     require_size(given.inputs.reference->grid(), "reference", volume.grid(), "the output `volume`");
+  if (given.inputs.truth != nullptr)
+    require_size(given.inputs.truth->grid(), "truth", volume.grid(), "the output `volume`");
   take_start(work, parameters, settings.start(), given);
   if (settings.chooses_lambda())
     parameters.lambda =

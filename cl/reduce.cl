@@ -1,7 +1,7 @@
 // Per-slice sums of the values that the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
 //
-//   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles
-//                  whose sum is the value
+//   reduce_slices  sums[slice][2d], [2d + 1], d = before + c, of `values` a slice = sum over sets of
+//                  partials[slice][c][set], as the bits of two doubles whose sum is the value
 //
 //   reduce_columns  largest[slice][x] = the largest of the column's y, of a volume
 //   reduce_largest  sums[slice][0] = the largest of `count` of them, sums[slice][1] = 0, as the bits of doubles
@@ -28,10 +28,10 @@ ulong double_bits(float value) {
 #endif
 
 __kernel void reduce_slices(__global const sum_t* restrict partials, __global ulong* restrict sums, int sets,
-                            int components, int offset, int begin) {
+                            int components, int before, int values, int offset, int begin) {
   __local sum_t parts[REDUCE_ITEMS];
   const int item = (int)get_local_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
-  const size_t at = (size_t)slice * components + c;
+  const size_t at = (size_t)slice * components + c, to = (size_t)slice * values + before + c;
   sum_t sum;
   for (int n = item; n < REDUCE_ITEMS; n += (int)get_local_size(0)) {
     sum = NO_SUM;
@@ -43,11 +43,11 @@ __kernel void reduce_slices(__global const sum_t* restrict partials, __global ul
   sum = parts[0];
   for (int n = 1; n < REDUCE_ITEMS; ++n) sum = add_sums(sum, parts[n]);
 #ifdef USE_FP64
-  sums[2 * at] = as_ulong(sum);
-  sums[2 * at + 1] = 0;
+  sums[2 * to] = as_ulong(sum);
+  sums[2 * to + 1] = 0;
 #else
-  sums[2 * at] = double_bits(sum.x);
-  sums[2 * at + 1] = double_bits(sum.y);
+  sums[2 * to] = double_bits(sum.x);
+  sums[2 * to + 1] = double_bits(sum.y);
 #endif
 }
 

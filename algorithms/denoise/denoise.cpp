@@ -42,6 +42,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   DenoiseParameters full = parameters;  // as they are used
   full.regulariser.guided = reference != nullptr;
   full.statistical = descends(parameters) && weights != nullptr;
+  full.compared = parameters.truth != nullptr;
   const auto plan = [&](const std::vector<Device>& used) {
     check_denoise_parameters(full);
     return plan_form_of_run(used, f.grid(), full, wanted.plan).plan;

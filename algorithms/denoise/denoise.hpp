@@ -15,8 +15,8 @@ namespace halocline {
 
 constexpr int most_iterations = 1000000;
 
-/// Parameters of denoise(). Lengths in mm. `statistical` and Regulariser::guided are for plan_denoise(): denoise() goes
-/// by its weights and its reference.
+/// Parameters of denoise(). Lengths in mm. `statistical`, Regulariser::guided and `compared` are for plan_denoise():
+/// denoise() goes by its weights, its reference and `truth`.
 struct DenoiseParameters : GivenParameters {
   std::string method = "pdu";
   std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
@@ -37,6 +37,8 @@ struct DenoiseParameters : GivenParameters {
   /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
   std::vector<double> alpha_path;
   const Volume* init = nullptr;   // the image to start from instead of f, on f's grid; the caller keeps it alive
+  const Volume* truth = nullptr;  // the image that records have the error to, on f's grid; it changes no result
+  bool compared = false;          // there is one
   std::string strength = "auto";  // pdu, spdu without alpha: one of parameter_rules()
   /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
   const Volume* half_a = nullptr;
@@ -56,9 +58,11 @@ struct DenoiseResult {
   double alpha_sigma = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN(), gap = std::numeric_limits<double>::quiet_NaN();
   double primal = std::numeric_limits<double>::quiet_NaN(), dual = std::numeric_limits<double>::quiet_NaN();
-  double fidelity = 0;       // ||u - f||_2
-  bool converged = false;    // gap or target reached; filters: true
-  std::string alpha_choice;  // how alpha (tvgd: the target) was chosen
+  double fidelity = 0;  // ||u - f||_2
+  double truth_rmse = std::numeric_limits<double>::quiet_NaN(),
+         truth_relative = std::numeric_limits<double>::quiet_NaN();  // of the last record
+  bool converged = false;                                            // gap or target reached; filters: true
+  std::string alpha_choice;                                          // how alpha (tvgd: the target) was chosen
   /// Estimated in the input; with weights, where the weight is 1. Not a number where nothing needed it: alpha was
   /// given.
   double noise_sigma = std::numeric_limits<double>::quiet_NaN();

@@ -15,8 +15,10 @@
 #include "algorithms/denoise/fused_form.hpp"
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoise/weight_statistics.hpp"
+#include "algorithms/denoisers/recorded_reduction.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/support/check_input.hpp"
+#include "algorithms/support/norm.hpp"
 #include "host/system/error.hpp"
 #include "host/volume/voxel_work.hpp"
 #include "scheduling/execution/failover.hpp"
@@ -130,6 +132,8 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.primal = last.primal;
   result.dual = last.dual;
   result.fidelity = last.fidelity;
+  result.truth_rmse = last.truth_rmse;
+  result.truth_relative = last.truth_relative;
   result.converged = method.converged();
   result.stalled = method.stalled();
   result.stopped_by = run.stopped_by;
@@ -173,15 +177,21 @@ void DenoiseJob::check() {
   for (const auto& [volume, name] : {std::pair{parameters_.init, "`init`"},
                                      {parameters_.half_a, "`half_a`"},
                                      {parameters_.half_b, "`half_b`"},
+                                     {parameters_.truth, "`truth`"},
                                      {reference_, "`reference`"}})
     if (volume != nullptr) check_volume(*volume, name);
   if (parameters_.regulariser.guided && reference_ == nullptr)
     throw InputError("directional total variation goes by a `reference`, and none was given");
   parameters_.regulariser.guided = reference_ != nullptr;
   parameters_.statistical = descends(parameters_) && weights_ != nullptr;
+  parameters_.compared = parameters_.truth != nullptr;
   check_denoise_parameters(parameters_);
   parameters_.regulariser = within_float32(parameters_.regulariser);
   if (reference_ != nullptr) require_same_grid(grid_, "the volume", reference_->grid, "`reference`");
+  if (parameters_.compared) {
+    require_same_grid(grid_, "the volume", parameters_.truth->grid, "`truth`");
+    truth_norm_ = norm_of(MemorySource(*parameters_.truth));
+  }
   weighted_ = parameters_.method == "spdu" || parameters_.statistical;
   variances_ = weights_ != nullptr && !weighted_;
   if (weighted_ && weights_ == nullptr)
@@ -316,6 +326,7 @@ ParameterChoice DenoiseJob::choice_by_rule() {
   ParameterProblem problem;
   problem.method = parameters_.method;
   problem.parameters = method_;
+  problem.parameters.compared = false;
   problem.inputs["f"] = &part_;
   if (weighted_) problem.inputs["w"] = &weight_part_;
   if (variances_) problem.variance = &weight_part_;
@@ -374,12 +385,17 @@ void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {
     require_same_grid(grid_, "the volume", parameters_.init->grid, "`init`");
     init = shifted_by(*parameters_.init, -offset_);
   }
+  std::optional<MemorySource> truth_source;
+  std::optional<ShiftedSource> truth;
+  if (parameters_.truth != nullptr)
+    inputs.emplace("truth", &truth.emplace(truth_source.emplace(*parameters_.truth), offset_));
   const RunOptions run_options =
       shifted_options(options, *denoiser, parameters_.init != nullptr ? &init : nullptr, offset_);
   WatchedSink watched_output(output);
   BoundedSink bounded(watched_output, parameters_.regulariser);
   ShiftedSink shifted(parameters_.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : watched_output, offset_);
-  take_result(*denoiser, method_, run_program(denoiser->program(), inputs, shifted, devices_, run_options), result_);
+  RecordedReduction recorded(*denoiser, method_, truth_norm_);
+  take_result(*denoiser, method_, run_program(recorded.program(), inputs, shifted, devices_, run_options), result_);
   if (!method_.path.empty()) {
     result_.stages = denoiser->stages();
     result_.lambda = result_.stages.back().lambda;

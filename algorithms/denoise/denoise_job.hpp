@@ -64,6 +64,7 @@ class DenoiseJob {
   bool agree_ = false;                          // the noise by the weights, and as seen
   bool constant_ = false;                       // no strength changes it
   Volume part_, weight_part_, reference_part_;  // the noise is judged by them
+  double truth_norm_ = 0;
   MethodParameters method_;
   DenoiseResult result_;
 };

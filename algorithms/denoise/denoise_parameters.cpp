@@ -34,6 +34,7 @@ MethodParameters method_parameters(const Grid& grid, const DenoiseParameters& pa
   method.spacing = grid.spacing;
   method.iterations = parameters.iterations;
   method.gap = parameters.gap > 0 ? parameters.gap : -1;  // without a target the certificate of the end is enough
+  method.compared = parameters.compared;
   if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
   return method;

@@ -9,6 +9,7 @@
 #include "algorithms/calibration/tune.hpp"
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/fused_variants.hpp"
+#include "algorithms/denoisers/recorded_reduction.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/failover.hpp"
@@ -31,18 +32,26 @@ std::optional<FusedForm> given_form(const DenoiseParameters& parameters, FusedFo
   return std::nullopt;
 }
 
-Program program_of(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
-                   std::unique_ptr<DenoiseMethod>& denoiser) {
-  MethodParameters method = method_parameters(grid, parameters);
-  method.fused = form;
-  denoiser = make_denoiser(parameters.method, method);
-  return denoiser->program();
-}
+// A method of this form, for the planner.
+class FormedMethod {
+ public:
+  FormedMethod(FusedForm form, const Grid& grid, const DenoiseParameters& parameters)
+      : parameters_(method_parameters(grid, parameters)) {
+    parameters_.fused = form;
+    denoiser_ = make_denoiser(parameters.method, parameters_);
+    recorded_.emplace(*denoiser_, parameters_);
+  }
+  Program program() { return recorded_->program(); }
+
+ private:
+  MethodParameters parameters_;
+  std::unique_ptr<DenoiseMethod> denoiser_;
+  std::optional<RecordedReduction> recorded_;
+};
 
 Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
                std::span<const DeviceModel> devices, const PlanOptions& options) {
-  std::unique_ptr<DenoiseMethod> denoiser;
-  return plan_program(program_of(form, grid, parameters, denoiser), devices, options);
+  return plan_program(FormedMethod(form, grid, parameters).program(), devices, options);
 }
 
 }  // namespace
@@ -111,10 +120,9 @@ PlannedForm plan_form_of_run(const std::vector<Device>& devices, const Grid& gri
   FusedForm fastest = fastest_form(devices, grid, parameters);
   const auto given = given_form(parameters, fastest);
   const FusedForm wanted = given.value_or(fastest);
-  std::unique_ptr<DenoiseMethod> denoiser;
   if (planned)
     for (const FusedForm form : {wanted, FusedForm{}})
-      if (is_plan_of(*planned, program_of(form, grid, parameters, denoiser).needs) &&
+      if (is_plan_of(*planned, FormedMethod(form, grid, parameters).program().needs) &&
           form_on(devices, form, grid, parameters).stages == form.stages)
         return {form, *planned};
   const auto models = device_models(devices);

@@ -44,7 +44,8 @@ struct MethodParameters : GivenParameters {
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
   KernelVariants variants;
-  double noise = 1;  // nlm: standard deviation, grey values
+  double noise = 1;       // nlm: standard deviation, grey values
+  bool compared = false;  // the records have the error to the input "truth" (RecordedReduction)
   std::vector<double>
       path;  // pdu, spdu: values of lambda to do after one another, `iterations` at most each; empty: one
 };
@@ -59,6 +60,10 @@ struct IterationRecord {
   double total_variation = 0;
   double fidelity = 0;           // ||u - f||_2
   double weighted_fidelity = 0;  // ||u - f||_2 weighted with 1 / w
+  // RecordedReduction
+  double seconds = 0;  // since the run began, transfers and kernels that are built included
+  double truth_rmse = std::numeric_limits<double>::quiet_NaN();      // ||u - truth||_2 / sqrt(voxels)
+  double truth_relative = std::numeric_limits<double>::quiet_NaN();  // ||u - truth||_2 / ||truth||_2
 };
 
 /// One lambda of a path.
@@ -84,6 +89,16 @@ class DenoiseMethod : public IterativeMethod {
     history_.clear();
     stages_.clear();
     converged_ = stalled_ = false;
+  }
+  /// Adds to the last record what the method does not sum itself.
+  void complete_record(double seconds, double truth_rmse, double truth_relative) {
+    const auto complete = [&](IterationRecord& record) {
+      record.seconds = seconds;
+      record.truth_rmse = truth_rmse;
+      record.truth_relative = truth_relative;
+    };
+    complete(history_.back());
+    if (!stages_.empty()) complete(stages_.back().last);
   }
 
  protected:

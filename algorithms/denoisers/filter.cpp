@@ -12,7 +12,10 @@ constexpr std::size_t lanes = SliceSums::lanes;
 }  // namespace
 
 Filter::Filter(std::string name, const MethodParameters& parameters, const std::array<int, 3>& reach)
-    : name_(std::move(name)), parameters_(parameters), reach_(reach), sums_(parameters.size, 1, parameters.variants) {}
+    : name_(std::move(name)),
+      parameters_(parameters),
+      reach_(reach),
+      sums_(parameters.size, 1, parameters.variants, parameters.compared ? 1 : 0) {}
 
 std::array<int, 3> Filter::along_axes(const std::array<std::size_t, 3>& size, int radius) {
   std::array<int, 3> result;

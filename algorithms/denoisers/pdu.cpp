@@ -30,7 +30,7 @@ Pdu::Pdu(const MethodParameters& parameters, bool weighted, int components)
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations + (parameters.path.empty() ? 0 : warm_step), norm2_,
                         weighted ? weighted_convexity(parameters.largest_weight) : 1)),
-      sums_(parameters.size, components, parameters.variants),
+      sums_(parameters.size, components, parameters.variants, parameters.compared ? 1 : 0),
       rule_(parameters.gap) {
   if (!is_dimensionless(parameters.schedule)) parameters_.fused = {};
   Pdu::begin();

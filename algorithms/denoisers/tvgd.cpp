@@ -27,7 +27,7 @@ ArrayNeed fixed_array(std::string name, std::size_t bytes) {
 Tvgd::Tvgd(const MethodParameters& parameters)
     : parameters_(parameters),
       epsilon2_(static_cast<float>(parameters.epsilon * parameters.epsilon)),
-      sums_(parameters.size, 4, parameters.variants),
+      sums_(parameters.size, 4, parameters.variants, parameters.compared ? 1 : 0),
       count_(static_cast<double>(parameters.size[0]) * static_cast<double>(parameters.size[1]) *
              static_cast<double>(parameters.size[2])) {
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
@@ -134,10 +134,10 @@ void Tvgd::reduce(Slab& slab, int done, Range interior) const {
 }
 
 // Iterations that the device can do alone: none where the host has to see every iteration's sums, as it sets the factor
-// of the next one.
+// of the next one, or where there are more sums than the device keeps.
 int Tvgd::window(const Slab& slab) const {
   const bool takes = slab.device().max_work_group >= steer_items;
-  return takes && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? records : 0;
+  return takes && !parameters_.compared && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? records : 0;
 }
 
 void Tvgd::steer(Slab& slab, int done) const {

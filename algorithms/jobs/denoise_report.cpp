@@ -57,6 +57,8 @@ nlohmann::json denoise_results(const DenoiseSettings& denoise, const DenoiseResu
                          {"converged", result.converged},
                          {"chosen_by", result.alpha_choice},
                          {"fidelity", result.fidelity}};
+  put(results, "truth_rmse", result.truth_rmse);
+  put(results, "truth_relative", result.truth_relative);
   put(results, "noise_sigma", result.noise_sigma);
   if (!result.warnings.empty()) results["warnings"] = result.warnings;
   if (is_filter(parameters.method)) {  // nothing was chosen, and there is nothing to converge to
@@ -88,10 +90,14 @@ nlohmann::json denoise_results(const DenoiseSettings& denoise, const DenoiseResu
   }
   results["stopped_by"] = what_ended(result, descends(parameters));
   for (const auto& record : result.history) {
-    nlohmann::json entry{
-        {"iteration", record.iteration}, {"total_variation", record.total_variation}, {"fidelity", record.fidelity}};
+    nlohmann::json entry{{"iteration", record.iteration},
+                         {"seconds", record.seconds},
+                         {"total_variation", record.total_variation},
+                         {"fidelity", record.fidelity}};
     put(entry, "primal", record.primal);
     put(entry, "relative_gap", record.relative_gap);
+    put(entry, "truth_rmse", record.truth_rmse);
+    put(entry, "truth_relative", record.truth_relative);
     results["history"].push_back(std::move(entry));
   }
   return results;

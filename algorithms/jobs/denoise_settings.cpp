@@ -197,6 +197,15 @@ void add_reference_setting(Settings& settings, std::string& reference) {
       .group(settings.find("tv")->group());
 }
 
+void add_truth_setting(Settings& settings, std::string& truth, const std::string& group) {
+  settings
+      .add("truth", truth,
+           "The volume that is sought, on the same grid: all records of the history have the error to it, RMSE and "
+           "relative to its norm. The result does not change by that; each record takes a pass over both volumes")
+      .unit("FILE")
+      .group(group);
+}
+
 void add_denoise_settings(Settings& settings, DenoiseSettings& denoise) {
   auto& p = denoise.parameters;
   settings

@@ -50,6 +50,8 @@ void add_penalty_settings(Settings& settings, PenaltySettings& penalty, Regulari
 
 /// The name of the image that guides the penalty, beside its settings. For front ends that name images.
 void add_reference_setting(Settings& settings, std::string& reference);
+/// The name of the image that records of the iterations are compared with, for front ends that name images.
+void add_truth_setting(Settings& settings, std::string& truth, const std::string& group);
 
 /// The text of `alpha` as a number, or as one of units of the noise ("1.5/sigma"). Throws InputError if it is neither.
 struct StrengthNumber {

@@ -30,8 +30,13 @@ double relative_residual(const ReconstructionResult& result) {
 }
 
 nlohmann::json record_json(const ReconstructionRecord& record, bool penalised) {
-  nlohmann::json result{{"passes", record.passes}, {"residual", record.residual}};
-  if (!std::isnan(record.normal_residual)) result["normal_residual"] = record.normal_residual;
+  nlohmann::json result{{"passes", record.passes}, {"residual", record.residual}, {"seconds", record.seconds}};
+  const auto put = [&](const char* name, double value) {
+    if (!std::isnan(value)) result[name] = value;
+  };
+  put("normal_residual", record.normal_residual);
+  put("truth_rmse", record.truth_rmse);
+  put("truth_relative", record.truth_relative);
   if (penalised)
     result.update({{"primal", record.primal}, {"dual", record.dual}, {"relative_gap", record.relative_gap}});
   return result;
@@ -83,6 +88,11 @@ nlohmann::json reconstruct_results(const ReconstructSettings& settings, const Re
     results["history"].push_back(record_json(record, penalised));
   if (!result.history.empty() && !std::isnan(result.history.back().normal_residual))
     results["normal_residual"] = result.history.back().normal_residual;
+  if (!result.history.empty() && !std::isnan(result.history.back().truth_rmse)) {
+    results["truth_rmse"] = result.history.back().truth_rmse;
+    if (!std::isnan(result.history.back().truth_relative))
+      results["truth_relative"] = result.history.back().truth_relative;
+  }
   if (result.diverged) results["diverged"] = true;
   if (weighted) results["chi2"] = result.residual * result.residual / result.rays;
   if (penalised && !result.history.empty()) {

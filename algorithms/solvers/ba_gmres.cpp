@@ -62,8 +62,17 @@ class BaGmres : public Solver {
   Program made() {
     first([this] { begin(); });
     each([this] { iterate(); });
-    last([this] { combine(); });
-    return finish();
+    last([this] {
+      combine(x, 0);
+      equations_.residual = sqrt(squared_distance(b, A * x));
+    });
+    if (!given.truth) return finish();
+    Array image = volume("image", Lifetime::iteration);
+    return finish([&] {
+      image = x;
+      combine(image, 1);
+      return image;
+    });
   }
 
  private:
@@ -104,16 +113,16 @@ class BaGmres : public Solver {
       in_iterations([n](int now) { return now == n - 1; }, [&] { v(n) = ratio(1, length) * s_; });
   }
 
-  void combine() {
+  // Adds to `image`, the start, what the iterations found: those before the current one and `more`.
+  void combine(Array& image, int more) {
     for (int n = 0; n < passes_; ++n)
-      in_iterations([n](int done) { return done > n; },
+      in_iterations([n, more](int now) { return now + more > n; },
                     [&] {
-                      const Scalar y = number([n](const Scalars& known) {
-                        return solve(known, iteration_of(known)).first[static_cast<std::size_t>(n)];
+                      const Scalar y = number([n, more](const Scalars& known) {
+                        return solve(known, iteration_of(known) + more).first[static_cast<std::size_t>(n)];
                       });
-                      x = fma(y, v(n), x);
+                      image = fma(y, v(n), image);
                     });
-    equations_.residual = sqrt(squared_distance(b, A * x));
   }
 
   Array& v(int n) { return basis_[static_cast<std::size_t>(n)]; }

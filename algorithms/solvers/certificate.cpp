@@ -99,6 +99,7 @@ void Certificate::look(bool projected) {
   penalty_.copy_dual();
   for (int n = 0; n < s_.parameters.polish_steps; ++n) penalty_.polish(arrays_.z, arrays_.u, arrays_.ubar, maximum_);
   sum_volume();
+  s_.compare(s_.x);
 }
 
 void Certificate::end(const std::function<void()>& look, const std::function<void()>& more) {

@@ -63,6 +63,7 @@ struct GivenInputs {
   /// The start is near the minimum, as the result of another run is: duals of the penalty begin with what suits it, not
   /// with 0.
   bool near_minimum = false;
+  bool truth = false;  ///< records have the error to it
 };
 
 /// A problem, of which a method makes a program. A is of the geometry that `subsets` sorts (SortedViews), and has what
@@ -91,8 +92,8 @@ struct SolverMethod {
   bool adjoint = false;       ///< it converges with the exact adjoint alone
   const char* gathered = "";  ///< of a run beside the image: "momentum"; empty: what a start brings
   /// Inputs: projections "b", line integrals; "w", the inverse of their variance, not negative, if weights are given;
-  /// the volume "x" if a start is given. Output: volume "x". Scalars as ReconstructionRecord has them: "residual",
-  /// "gradient" and "gradient at 0", and those of the Certificate.
+  /// the volumes "x" if a start is given, "truth" if that is. Output: volume "x". Scalars as ReconstructionRecord has
+  /// them: "residual", "gradient" and "gradient at 0", and those of the Certificate.
   Program (*program)(const ReconstructionProblem& problem);
 
   static int one_subset(int) { return 1; }

@@ -16,7 +16,9 @@
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
+#include "algorithms/solvers/solver.hpp"
 #include "algorithms/support/check_input.hpp"
+#include "algorithms/support/norm.hpp"
 #include "host/system/error.hpp"
 #include "host/system/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
@@ -149,22 +151,42 @@ RayTotals checked_totals(const ReconstructionInputs& inputs) {
   return totals;
 }
 
+// The norm of the truth; not a number without one.
+double checked_truth(const VolumeSource* truth, const Grid& volume) {
+  if (truth == nullptr) return unknown_scalar;
+  const auto &found = truth->grid().size, &wanted = volume.size;
+  if (found != wanted)
+    throw InputError({.what = "the `truth`",
+                      .found = fmt::format("{} x {} x {} voxels", found[0], found[1], found[2]),
+                      .expected = fmt::format("those of the volume, {} x {} x {}", wanted[0], wanted[1], wanted[2])});
+  const double norm = norm_of(*truth);
+  if (!std::isfinite(norm))
+    throw InputError({.what = "the `truth`", .found = "values that are not finite", .expected = "numbers"});
+  return norm;
+}
+
 class Recorder {
  public:
-  Recorder(std::vector<ReconstructionRecord>& history, int subsets) : history_(history), subsets_(subsets) {}
+  // truth: its norm.
+  Recorder(std::vector<ReconstructionRecord>& history, int subsets, double voxels, double truth)
+      : history_(history), subsets_(subsets), voxels_(voxels), truth_(truth) {}
 
   // Records the state after an iteration, or (last) after the steps that follow the last one.
-  void note(int done, const Scalars& known, bool last) const {
+  void note(int done, const Scalars& known, double seconds, bool last) const {
     const bool certified = known.contains("certified");
     const double looked = certified ? known.at("certified") : 0;
     if (certified ? looked != done - 1 && !(last && looked == done) : done % subsets_ != 0 && !last) return;
+    const double error = value_of(known, truth_scalar);
     ReconstructionRecord now{static_cast<double>(done) / subsets_,
                              value_of(known, "residual"),
                              normal_residual_of(known),
                              value_of(known, "primal"),
                              value_of(known, "dual"),
                              value_of(known, "gap"),
-                             value_of(known, "relative_gap")};
+                             value_of(known, "relative_gap"),
+                             seconds,
+                             error / std::sqrt(voxels_),
+                             truth_ > 0 ? error / truth_ : unknown_scalar};
     if (certified) now.residual = std::sqrt(2 * known.at("data"));
     while (!history_.empty() && history_.back().passes >= now.passes) history_.pop_back();  // a run that began again
     history_.push_back(now);
@@ -173,6 +195,7 @@ class Recorder {
  private:
   std::vector<ReconstructionRecord>& history_;
   int subsets_;
+  double voxels_, truth_;
 };
 
 // Inputs by their names, with views sorted by subset.
@@ -183,6 +206,7 @@ class SortedInputs {
     add("w", sorted(inputs.weights, subsets));
     add("x", inputs.start);
     add("reference", inputs.reference);
+    add("truth", inputs.truth);
   }
   const ProgramInputs& all() const { return all_; }
 
@@ -222,14 +246,15 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   result.projections = std::sqrt(totals.norm2);
   result.rays = totals.rays;
   result.subsets = work.subsets.count();
-  const Recorder recorder(result.history, result.subsets);
+  const Recorder recorder(result.history, result.subsets, static_cast<double>(output.grid().count()),
+                          checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
     work.prepare_operator(used);
     const bool filters = solver_method(parameters.method).fdk;
     Program program = work.program(device_models(used),
                                    filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
-      recorder.note(done, known, false);
+      recorder.note(done, known, known.at(seconds_scalar), false);
       return ends && ends(done, known);
     };
     return program;
@@ -239,7 +264,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const SortedInputs sorted(inputs, work.subsets);
   result.run = with_matrix_remedy(
       parameters.operator_form, [&] { return run_on_selection(program_for, sorted.all(), output, devices, with_map); });
-  recorder.note(result.run.iterations, result.run.scalars, true);
+  recorder.note(result.run.iterations, result.run.scalars, result.run.iterating_seconds, true);
   if (!result.history.empty()) result.residual = result.history.back().residual;
   result.maximum = value_of(result.run.scalars, "maximum");
   result.diverged = value_of(result.run.scalars, "diverged") > 0;

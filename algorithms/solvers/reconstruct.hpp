@@ -19,7 +19,11 @@ struct ReconstructionInputs {
 
   bool near_minimum = false;  ///< as GivenInputs says of `start`
 
-  GivenInputs given() const { return {weights != nullptr, start != nullptr, start != nullptr && near_minimum}; }
+  const VolumeSource* truth = nullptr;  ///< the volume that records have the error to; it changes no result
+
+  GivenInputs given() const {
+    return {weights != nullptr, start != nullptr, start != nullptr && near_minimum, truth != nullptr};
+  }
 };
 
 /// Quantities that a method knows after so many passes; not a number where it has no such quantity.
@@ -30,6 +34,9 @@ struct ReconstructionRecord {
   /// 1). Methods that replace A^T use their replacement.
   double normal_residual;
   double primal, dual, gap, relative_gap;
+  double seconds;         ///< since the run began, transfers and kernels that are built included
+  double truth_rmse;      ///< ||x - truth|| / sqrt(voxels)
+  double truth_relative;  ///< ||x - truth|| / ||truth||
 };
 
 struct ReconstructionResult {
@@ -46,7 +53,8 @@ struct ReconstructionResult {
 /// Reconstructs by the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the
 /// duality gap go to `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws
 /// InputError as project() and check_parameters() do, with method "fdk" as check_fdk() does, for weights of another
-/// size, negative, not finite or all zero, PlanError, ClError, BuildError, Interrupted.
+/// size, negative, not finite or all zero, for a truth of another size or not finite, PlanError, ClError, BuildError,
+/// Interrupted.
 ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
                                  ReconstructionParameters parameters, const std::vector<Device>& devices,
                                  const RunOptions& options = {}, VolumeSink* gap_map = nullptr);

@@ -23,7 +23,9 @@ Solver::Solver(const char* name, const ReconstructionProblem& problem)
       x(volume("x", Lifetime::output)),
       b(projections("b", Lifetime::input)),
       w(given.weights ? projections("w", Lifetime::input) : Array()),
-      exact_(problem.A.is_exact()) {}
+      exact_(problem.A.is_exact()),
+      subsets_(problem.subsets.count()),
+      truth_(given.truth ? volume("truth", Lifetime::input) : Array()) {}
 
 void Solver::begin_image() {
   if (!given.start)
@@ -47,6 +49,23 @@ Array Solver::gradient(const Array& r, Array& q) const {
 
 Scalar Solver::square(const Array& y) const {
   return w.empty() ? dot(y, y) : dot(y, y, w);
+}
+
+void Solver::compare(const Array& image) {
+  if (truth_.empty()) return;
+  Variable error = number(truth_scalar);
+  error = sqrt(squared_distance(image, truth_));
+}
+
+Program Solver::finish(const std::function<Array()>& image) {
+  if (given.truth) {
+    const auto ends_pass = [subsets = subsets_](const Scalars& known) {
+      return (static_cast<int>(known.at(iteration_scalar)) + 1) % subsets == 0;
+    };
+    if (!program().scalars.contains("certified")) each([&] { when(ends_pass, [&] { compare(image ? image() : x); }); });
+    last([&] { compare(x); });
+  }
+  return Recording::finish();
 }
 
 NormalEquations::NormalEquations(Solver& solver)

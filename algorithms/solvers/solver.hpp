@@ -27,6 +27,9 @@ inline auto reciprocal(const Array& y) {
   return where(y, 1 / y, 0);
 }
 
+/// The scalar of a program that compares its image with a truth: ||x - truth||.
+inline constexpr const char* truth_scalar = "truth error";
+
 /// The program of a solver, before its formulas are recorded.
 class Solver : public expressions::Recording {
  public:
@@ -48,9 +51,16 @@ class Solver : public expressions::Recording {
   Array gradient(const Array& r, Array& q) const;
   /// <y, W y>.
   Scalar square(const Array& y) const;
+  /// States the error of an image to the truth, if one is given. The Certificate does so where it is found.
+  void compare(const Array& image);
+  /// The program, complete. Without a Certificate it compares with the truth after each pass over the subsets. image:
+  /// states what makes the image after an iteration, where it is not in x yet.
+  Program finish(const std::function<Array()>& image = {});
 
  private:
   bool exact_;
+  int subsets_;
+  Array truth_;
 };
 
 /// The normal equations A^T W (b - A x) = 0: the scalars "gradient", the norm of their left side, and "gradient at 0",

@@ -16,12 +16,20 @@ constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 }  // namespace
 
-SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
+SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants, int beside)
     : components_(components),
+      values_(components + beside),
       nx_(size[0]),
       groups_((size[0] + lanes - 1) / lanes),
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
       variants_(variants) {}
+
+SliceSums SliceSums::behind(int before) const {
+  SliceSums result = *this;
+  result.before_ = before;
+  result.values_ = before + components_;
+  return result;
+}
 
 void SliceSums::declare(Requirements& requirements) const {
   const auto array = [](std::string name, Lifetime lifetime, std::size_t elements) {
@@ -34,7 +42,7 @@ void SliceSums::declare(Requirements& requirements) const {
     return need;
   };
   requirements.arrays.push_back(array("partials", Lifetime::scratch, partials()));
-  requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * static_cast<std::size_t>(components_)));
+  requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * static_cast<std::size_t>(values_)));
   requirements.kernels.push_back("reduce_slices");
 }
 
@@ -102,7 +110,7 @@ void SliceSums::add_up(Slab& slab, Range slices, std::int32_t offset, std::size_
   const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
   slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)}, {items, static_cast<std::size_t>(components), count},
               {items, 1, 1},
-              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, offset,
+              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, before_, values_, offset,
                static_cast<std::int32_t>(slices.begin)});
 }
 

@@ -22,7 +22,10 @@ class SliceSums {
  public:
   static constexpr std::size_t lanes = 64;  // LANES of cl/sums.clh
 
-  SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {});
+  /// beside: values a slice in "sums" behind the components, of other sums.
+  SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {}, int beside = 0);
+  /// The same components, the last ones in "sums", behind `before` values of others.
+  SliceSums behind(int before) const;
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
@@ -68,7 +71,7 @@ class SliceSums {
   std::size_t partials() const;
   void add_up(Slab& slab, Range slices, std::int32_t offset, std::size_t sets, int components) const;
 
-  int components_;
+  int components_, before_ = 0, values_;  // values: of a slice in "sums"
   std::size_t nx_;
   std::size_t groups_;  // groups of columns, on GPUs
   int segments_;

@@ -21,9 +21,9 @@ namespace {
 // All that the result depends on; voxels instead of the files that hold them.
 nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
                               const std::map<std::string, const VolumeSource*>& volumes) {
-  auto result =
-      options_of_bits(job, {"--input", "--weights", "--init", "--reference", "--halves", "--output", "--output-type",
-                            "--rescale", "--png", "--stages", "--time-limit", "--keep-partial", "--checkpoint-every"});
+  auto result = options_of_bits(
+      job, {"--input", "--weights", "--init", "--reference", "--truth", "--halves", "--output", "--output-type",
+            "--rescale", "--png", "--stages", "--time-limit", "--keep-partial", "--checkpoint-every"});
   result["size"] = grid.size;
   result["spacing"] = grid.spacing;
   for (const auto& [name, volume] : volumes)
@@ -45,15 +45,17 @@ class DenoiseRun {
         checkpoint_(checkpoint),
         init_(inputs.read(job, command.control.init)),
         reference_(inputs.read(job, command.reference)),
+        truth_(inputs.read(job, command.truth)),
         half_a_(inputs.read(job, command.half_volumes[0])),
         half_b_(inputs.read(job, command.half_volumes[1])) {
     auto& parameters = command.parameters;
     if (!init_.voxels.empty()) parameters.init = &init_;
+    if (!truth_.voxels.empty()) parameters.truth = &truth_;
     if (!half_a_.voxels.empty()) parameters.half_a = &half_a_, parameters.half_b = &half_b_;
   }
   ~DenoiseRun() {
     auto& parameters = command_.parameters;
-    parameters.init = parameters.half_a = parameters.half_b = nullptr;
+    parameters.init = parameters.truth = parameters.half_a = parameters.half_b = nullptr;
   }
   DenoiseRun(const DenoiseRun&) = delete;
   DenoiseRun& operator=(const DenoiseRun&) = delete;
@@ -90,12 +92,13 @@ class DenoiseRun {
 
   // Sets the job of the checkpoint, and takes the state to go on from.
   void begin_checkpoint(const VolumeSource& from, const VolumeSource* weights) {
-    const MemorySource init(init_), reference(reference_);
+    const MemorySource init(init_), reference(reference_), truth(truth_);
     job_.timed("checksums", [&] {
       checkpoint_->set_job(checkpoint_job(job_, inputs_.grid,
                                           {{"-i", &from},
                                            {"--weights", weights},
                                            {"--init", init_.voxels.empty() ? nullptr : &init},
+                                           {"--truth", truth_.voxels.empty() ? nullptr : &truth},
                                            {"--reference", reference_.voxels.empty() ? nullptr : &reference}}));
     });
     auto& parameters = command_.parameters;
@@ -142,7 +145,7 @@ class DenoiseRun {
   DenoiseOutputs& outputs_;
   const DenoisePlan& plan_;
   Checkpoint* checkpoint_;
-  const Volume init_, reference_, half_a_, half_b_;  // empty for an option that is not given
+  const Volume init_, reference_, truth_, half_a_, half_b_;  // empty for an option that is not given
 };
 
 void run_denoise(Job& job, DenoiseCommand& command) {

@@ -21,7 +21,8 @@ double held_bytes(const DenoiseCommand& command, const DenoiseInputs& inputs, co
   const auto own_type = [&](const std::string& path, Component component) {
     return is_streamable(path) ? 0 : static_cast<double>(component_bytes(component)) * voxels;
   };
-  for (const auto& path : {control.init, command.reference, command.half_volumes[0], command.half_volumes[1]})
+  for (const auto& path :
+       {control.init, command.reference, command.truth, command.half_volumes[0], command.half_volumes[1]})
     result += path.empty() ? 0 : volume;
   if (!control.init.empty()) result += volume;  // less the mean
   if (!control.checkpoint.empty()) {

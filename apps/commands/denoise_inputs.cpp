@@ -27,6 +27,7 @@ DenoiseInputs look_at_inputs(Job& job, DenoiseCommand& command) {
   for (const auto& half : command.half_volumes) same_grid("--halves", half);
   same_grid("--init", control.init);
   same_grid("--reference", command.reference);
+  same_grid("--truth", command.truth);
   if (!control.roi.empty()) {
     inputs.region = parse_roi(control.roi, inputs.whole.size);
     inputs.widened = inputs.region->grown(roi_margin, inputs.whole.size);

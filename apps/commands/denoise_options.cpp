@@ -55,6 +55,7 @@ void add_denoise_options(Settings& settings, DenoiseCommand& command) {
       .file(FileKind::image, false, true);
   add_reference_setting(settings, command.reference);
   add_control_options(settings, command.control);
+  add_truth_setting(settings, command.truth, settings.find("init")->group());
   add_output_options(settings, command);
 }
 
@@ -72,8 +73,11 @@ void take_denoise_options(DenoiseCommand& command) {
   if (is_filter(method) && !control.checkpoint.empty())
     throw InputError(
         fmt::format("--checkpoint is for methods that iterate; {} takes {}", method, filter_options(method)));
-  if (command.frames.several() && !(control.roi + control.init + control.png + command.alpha_path).empty())
-    throw InputError("--preview-roi, --init, --png and --alpha-path are for one input volume; several -i were given");
+  command.parameters.compared = !command.truth.empty();
+  if (command.frames.several() &&
+      !(control.roi + control.init + control.png + command.alpha_path + command.truth).empty())
+    throw InputError(
+        "--preview-roi, --init, --png, --alpha-path and --truth are for one input volume; several -i were given");
 }
 
 }  // namespace halocline

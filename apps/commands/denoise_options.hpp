@@ -12,7 +12,7 @@ namespace halocline {
 
 struct DenoiseCommand : DenoiseSettings {
   const Settings* settings = nullptr;  // those of the command
-  std::string input, reference, output;
+  std::string input, reference, truth, output;
   std::string halves;                       // "A,B"
   std::array<std::string, 2> half_volumes;  // A and B, once take_denoise_options() has looked
   std::string output_type = "float32";

@@ -36,6 +36,7 @@ void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise) {
   add_method_settings(settings, denoise);
   add_penalty_settings(settings, denoise.penalty, denoise.parameters.regulariser);
   add_reference_setting(settings, denoise.reference);
+  add_truth_setting(settings, denoise.truth, "");
   for (std::size_t n = before; n < settings.all().size(); ++n) {
     Setting& setting = settings.all()[n].group("Denoising the volume");
     if (setting.name() != "denoise") setting.needs("denoise");
@@ -44,6 +45,7 @@ void add_fdk_denoise_options(Settings& settings, FdkDenoise& denoise) {
 
 void take_fdk_denoise(FdkDenoise& denoise) {
   if (!denoise.wanted()) return;
+  denoise.parameters.compared = !denoise.truth.empty();
   if (denoise.alpha == "halves")
     throw InputError(
         "--alpha halves goes by volumes of half of the views: write them with --halves-out, without --denoise, and "
@@ -76,7 +78,8 @@ double DenoisedPlan::spilled_bytes() const {
 }
 
 double DenoisedPlan::denoise_bytes(const FdkDenoise& denoise) const {
-  const double whole = (denoise.reference.empty() ? 0 : 1) + (result_leaves_at_once(this->denoise()) ? 0 : 1);
+  const double whole = (denoise.reference.empty() ? 0 : 1) + (denoise.truth.empty() ? 0 : 1) +
+                       (result_leaves_at_once(this->denoise()) ? 0 : 1);
   return spilled_bytes() + grid_bytes(grid_) * whole;
 }
 
@@ -104,13 +107,16 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const 
                                      DistributedArray* variance, VolumeSink& output, const std::string& name) {
   const std::string& guide = denoise.reference;
   const Volume reference = guide.empty() ? Volume() : job.images().read(guide);
+  const Volume truth = denoise.truth.empty() ? Volume() : job.images().read(denoise.truth);
+  DenoiseParameters parameters = denoise.parameters;
+  if (!denoise.truth.empty()) parameters.truth = &truth;
   RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
   options.planned = plan;
   DenoiseResult result;
   DistributedArray* const arrays[] = {&volume, variance};
   job.timed("denoise", [&] {
     with_room(arrays, [&] {
-      result = denoise_into(volume, variance, output, denoise.parameters, job.devices(), options,
+      result = denoise_into(volume, variance, output, parameters, job.devices(), options,
                             guide.empty() ? nullptr : &reference);
     });
   });

@@ -18,8 +18,8 @@ struct FdkDenoise : DenoiseSettings {
   /// The method is that of --denoise, which is empty if there is none.
   FdkDenoise() { parameters.method.clear(); }
 
-  const Settings* settings = nullptr;  // those of the command
-  std::string reference, undenoised;   // paths; empty: none
+  const Settings* settings = nullptr;        // those of the command
+  std::string reference, truth, undenoised;  // paths; empty: none
 
   bool wanted() const { return !parameters.method.empty(); }
   /// True if it weights by the variances of the voxels.

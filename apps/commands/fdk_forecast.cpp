@@ -1,5 +1,7 @@
 #include "apps/commands/fdk_forecast.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "apps/images/memory_files.hpp"
@@ -40,9 +42,11 @@ Plan FdkPlans::plan(const Geometry& geometry, const Grid& stack, const FdkParame
 }
 
 void FdkPlans::plan_denoised() {
-  if (const std::string& guide = command_.denoise.reference; !guide.empty())
-    require_same_grid(work_.grid, "the volume", job_.input_volume("--reference", guide).grid,
-                      "--reference '" + guide + "'");
+  for (const auto& [option, path] :
+       {std::pair{"--reference", command_.denoise.reference}, {"--truth", command_.denoise.truth}})
+    if (!path.empty())
+      require_same_grid(work_.grid, "the volume", job_.input_volume(option, path).grid,
+                        fmt::format("{} '{}'", option, path));
   if (command_.denoise.parameters.method != "tvgd") job_.tune_first_run(command_.denoise.parameters.method);
   const auto of = [&](const FdkParameters& parameters) {
     return [&](const PlanOptions& how) { return plan(work_.frames.front().geometry, work_.stack, parameters, how); };

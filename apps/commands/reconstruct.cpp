@@ -28,9 +28,9 @@ namespace {
 
 void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand& command, const ReconstructWork& work,
                       const ReconstructionInputs& inputs) {
-  auto about =
-      options_of_bits(job, {"--input", "--geometry", "--output", "--time-limit", "--keep-partial", "--checkpoint-every",
-                            "--like", "--weights", "--init", "--reference", "--gap-map", "--projector-table"});
+  auto about = options_of_bits(
+      job, {"--input", "--geometry", "--output", "--time-limit", "--keep-partial", "--checkpoint-every", "--like",
+            "--weights", "--init", "--reference", "--truth", "--gap-map", "--projector-table"});
   about["size"] = work.grid.size;
   about["spacing"] = work.grid.spacing;
   about["origin"] = work.grid.origin;
@@ -39,6 +39,7 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   if (inputs.start != nullptr) about["the image of --init"] = checksum_text(voxel_checksum(*inputs.start));
   if (inputs.reference != nullptr)
     about["the voxels of --reference"] = checksum_text(voxel_checksum(*inputs.reference));
+  if (inputs.truth != nullptr) about["the voxels of --truth"] = checksum_text(voxel_checksum(*inputs.truth));
   if (const UserProjector* users = command.parameters.projector->users()) {
     about["the text of --projector"] = users->file();
     for (const auto& [name, values] : users->tables()) {

@@ -147,6 +147,7 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
                  "--weights", command.weights, "the projections");
   if (command.starts_from_image()) require_place(job, work.grid, "--init", command.start());
   if (!command.reference.empty()) require_place(job, work.grid, "--reference", command.reference);
+  if (!command.truth.empty()) require_place(job, work.grid, "--truth", command.truth);
   return work;
 }
 
@@ -190,21 +191,24 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
     start_ = job.images().read(start);
   near_minimum_ = command.starts_from_image();
   if (!command.reference.empty()) reference_ = job.images().read(command.reference);
+  if (!command.truth.empty()) truth_ = job.images().read(command.truth);
   projections_source_.emplace(projections_);
   if (weights_) weights_source_.emplace(*weights_);
   if (start_) start_source_.emplace(*start_);
   if (reference_) reference_source_.emplace(*reference_);
+  if (truth_) truth_source_.emplace(*truth_);
 }
 
 ReconstructionInputs ReconstructVolumes::inputs() const {
-  return {projections_source_ ? &*projections_source_ : nullptr, weights_source_ ? &*weights_source_ : nullptr,
-          start_source_ ? &*start_source_ : nullptr, reference_source_ ? &*reference_source_ : nullptr, near_minimum_};
+  const auto given = [](const std::optional<MemorySource>& source) { return source ? &*source : nullptr; };
+  return {given(projections_source_), given(weights_source_), given(start_source_),
+          given(reference_source_),   near_minimum_,          given(truth_source_)};
 }
 
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {
   const double volume = grid_bytes(work.grid);
   return (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
-         (command.reference.empty() ? 0 : volume);
+         (command.reference.empty() ? 0 : volume) + (command.truth.empty() ? 0 : volume);
 }
 
 }  // namespace halocline

@@ -35,9 +35,9 @@ class ReconstructVolumes {
 
  private:
   Volume projections_;
-  std::optional<Volume> weights_, start_, reference_;
+  std::optional<Volume> weights_, start_, reference_, truth_;
   bool near_minimum_ = false;  // the start
-  std::optional<MemorySource> projections_source_, weights_source_, start_source_, reference_source_;
+  std::optional<MemorySource> projections_source_, weights_source_, start_source_, reference_source_, truth_source_;
 };
 
 }  // namespace halocline

@@ -25,6 +25,7 @@ void add_image_options(Settings& settings, ReconstructCommand& command) {
 
 void add_end_options(Settings& settings, ReconstructCommand& command) {
   const std::string group = settings.find("time-limit")->group();
+  add_truth_setting(settings, command.truth, group);
   settings
       .add("plot", command.plot,
            "Also a drawing (.svg) of how the relative gap fell from pass to pass, or without a penalty the residual")
@@ -83,9 +84,9 @@ void take_reconstruct_options(ReconstructCommand& command) {
                                       .reference = !command.reference.empty(),
                                       .gap_map = !command.gap_map.empty()});
   command.projections.filtered = solver_method(command.parameters.method).fdk;
-  if (command.pad_volume > 0 && (command.starts_from_image() || !command.reference.empty()))
+  if (command.pad_volume > 0 && (command.starts_from_image() || !(command.reference + command.truth).empty()))
     throw InputError(
-        "--pad-volume does not go with a volume to begin with (--init FILE) or a --reference, which have "
+        "--pad-volume does not go with a volume to begin with (--init FILE), a --reference or a --truth, which have "
         "nothing outside; give a larger --size instead");
 }
 

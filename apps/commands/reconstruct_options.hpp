@@ -11,7 +11,7 @@
 namespace halocline {
 
 struct ReconstructCommand : ReconstructSettings {
-  std::string input, geometry, output, reference, weights, gap_map, plot;  // paths; empty: none
+  std::string input, geometry, output, reference, truth, weights, gap_map, plot;  // paths; empty: none
   ProjectionOptions projections;
   CountsArguments counts_arguments;
   bool allow_nonfinite = false;
@@ -23,7 +23,7 @@ struct ReconstructCommand : ReconstructSettings {
 
   std::string input_name() const { return "'" + input + "'"; }
   std::string geometry_name() const { return "'" + geometry + "'"; }
-  GivenInputs given() const { return {weighted(), start() != "zero", starts_from_image()}; }
+  GivenInputs given() const { return {weighted(), start() != "zero", starts_from_image(), !truth.empty()}; }
   /// True if rays get weights of any source.
   bool weighted() const { return ReconstructSettings::weighted(!weights.empty()); }
   /// True also if they may get the weight 0 where nothing was measured.

@@ -140,29 +140,35 @@ constexpr Measure measures[] = {{"relative_gap", "relative gap", true},
                                 {"residual", "residual", true},
                                 {"total_variation", "total variation", false}};
 
-// The two measures of most interest that a history has.
+Curve curve_of(const Measure& measure, const std::string& of, const json& history) {
+  Curve curve{of.empty() ? "Convergence: " + std::string(measure.title) : of + ": " + measure.title,
+              {},
+              measure.title,
+              {},
+              {},
+              false,
+              measure.log};
+  for (const auto& record : history) {
+    if (!record.contains(measure.name) || !record[measure.name].is_number()) continue;
+    const bool passes = record.contains("passes");
+    curve.x_title = passes ? "passes" : "iterations";
+    curve.x.push_back(record.at(passes ? "passes" : "iteration"));
+    curve.y.push_back(record[measure.name]);
+  }
+  return curve;
+}
+
+// The two measures of most interest that a history has, and the error to a truth.
 void add_curves(std::vector<Curve>& curves, const std::string& of, const json& history) {
   constexpr std::size_t most = 2;
-  std::size_t count = 0;
-  for (const Measure& measure : measures) {
-    Curve curve{of.empty() ? "Convergence: " + std::string(measure.title) : of + ": " + measure.title,
-                {},
-                measure.title,
-                {},
-                {},
-                false,
-                measure.log};
-    for (const auto& record : history) {
-      if (!record.contains(measure.name) || !record[measure.name].is_number()) continue;
-      const bool passes = record.contains("passes");
-      curve.x_title = passes ? "passes" : "iterations";
-      curve.x.push_back(record.at(passes ? "passes" : "iteration"));
-      curve.y.push_back(record[measure.name]);
-    }
-    if (curve.x.size() < 2 || count == most) continue;
-    curves.push_back(std::move(curve));
-    ++count;
-  }
+  const std::size_t before = curves.size();
+  const auto add = [&](const Measure& measure) {
+    Curve curve = curve_of(measure, of, history);
+    if (curve.x.size() >= 2) curves.push_back(std::move(curve));
+  };
+  for (const Measure& measure : measures)
+    if (curves.size() < before + most) add(measure);
+  add({"truth_relative", "relative error to the truth", true});
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ def _unplaced(volume: Any) -> Any:
 
 def _options_in_scan(call: Call, options: Dict[str, Any], projections: Any, geometry: Any, grid: Any) -> None:
     """Arrays among the options where they belong: volumes on the grid of the result, weights on the detector."""
-    volumes = {name: _unplaced(options.pop(name)) for name in ("init", "reference") if is_array(options.get(name))}
+    volumes = {name: _unplaced(options.pop(name)) for name in ("init", "reference", "truth") if is_array(options.get(name))}
     if volumes:
         scan = require_geometry(geometry)
         if scan.core.detector.size is None and not isinstance(projections, (str, os.PathLike)):

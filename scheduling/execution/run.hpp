@@ -24,6 +24,7 @@ struct RunResult {
   int iterations = 0;
   Plan plan;  // the last one used
   double seconds = 0;
+  double iterating_seconds = 0;           // steps: seconds_scalar at the end
   std::size_t peak_bytes = 0;             // on the device that used most
   double bus_bytes = 0;                   // moved over the bus
   std::vector<int> taken_by;              // voxel sums: the device of each slab of the plan

@@ -99,6 +99,7 @@ class StencilRun {
       std::erase_if(kept->reductions, [&](const auto& each) { return each.done >= job_.begun_at; });
     bool ends = false;
     for (auto& [done, sums] : kept->reductions) {
+      seconds_before_ = sums.back();
       ends = report_sums(done, std::move(sums));
       if (job_.reduction.stage_ended()) ++stages_;
     }
@@ -144,7 +145,12 @@ class StencilRun {
     return std::min(most, (waits ? due : requirements_.iterations) - done);
   }
 
-  // Reports sums over the volume to the method, and returns true if it ends.
+  std::vector<double> with_seconds(std::vector<double> sums) const {
+    sums.push_back(seconds_before_ + seconds(Clock::now() - begun_));
+    return sums;
+  }
+
+  // Reports sums over the volume, and the seconds, to the method, and returns true if it ends.
   bool report_sums(int done, std::vector<double> sums) {
     reduced_at_ = done;
     const bool ends = job_.reduction.reduced(done, sums);
@@ -165,7 +171,7 @@ class StencilRun {
     by = StoppedBy::iterations;
     job_.reduction.reduce(slab, job_.begun_at, slab.interior());
     steering->steer(slab, job_.begun_at);
-    bool ends = report_sums(job_.begun_at, steering->sums(slab, job_.begun_at, 1).front());
+    bool ends = report_sums(job_.begun_at, with_seconds(steering->sums(slab, job_.begun_at, 1).front()));
     if (ends) by = StoppedBy::method;
     while (!ends && !job_.stop.interrupted() && reduced_at_ < iterations) {
       const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
@@ -175,7 +181,7 @@ class StencilRun {
       if (!options_.keep_partial) check_interrupt();
       if (done == 0) break;
       for (auto& sums : steering->sums(slab, first + done, done))
-        if ((ends = report_sums(reduced_at_ + 1, std::move(sums)))) break;
+        if ((ends = report_sums(reduced_at_ + 1, with_seconds(std::move(sums))))) break;
       time_.add(done);
       if (ends) by = StoppedBy::method;
       report(reduced_at_);
@@ -228,7 +234,7 @@ class StencilRun {
     slabs_->pass(first, count, due, last);
     bool ends = false;
     for (std::size_t n = 0; n < due.size() && due[n] <= job_.stop.count(); ++n)
-      ends = report_sums(first + due[n], job_.added_sums(n));
+      ends = report_sums(first + due[n], with_seconds(job_.added_sums(n)));
     return ends;
   }
 
@@ -267,6 +273,7 @@ class StencilRun {
   int kept_at_ = 0;  // iterations done when the state was last kept
   int stages_ = 0;   // stages of the method that have ended
   const Clock::time_point begun_ = Clock::now();
+  double seconds_before_ = 0;  // of the runs that this one continues, up to their last reduction
   RunResult result_;
   std::mutex report_mutex_;
   int pass_begin_ = 0;  // iterations done before the pass, and since, averaged over the volume

@@ -28,12 +28,13 @@ class StepRun {
         time_(options_.time_limit),
         stop_(options_.keep_partial || options_.checkpoint_store != nullptr),
         scalars_(program_.scalars) {
-    scalars_[iteration_scalar] = 0;
+    scalars_[iteration_scalar] = scalars_[seconds_scalar] = 0;
     allocate_arrays();
   }
 
   RunResult run() {
     const int begun_at = restore();
+    seconds_before_ = scalars_[seconds_scalar];
     if (begun_at < 0) read_initial_values();
     open(begun_at >= 0);
     if (begun_at < 0)
@@ -42,7 +43,9 @@ class StepRun {
     finish(done);
     result_.iterations = done;
     result_.bus_bytes = traffic_.total();
-    result_.scalars = scalars_;
+    result_.iterating_seconds = seconds();
+    scalars_.erase(seconds_scalar);  // the others are the same in every run
+    result_.scalars = std::move(scalars_);
     return std::move(result_);
   }
 
@@ -64,6 +67,7 @@ class StepRun {
       time_.add(1);
       ++done;
       report(done);
+      scalars_[seconds_scalar] = seconds();
       const bool ends = program_.ends && program_.ends(done, scalars_);
       if (ends) by = StoppedBy::method;
       if (ends) break;
@@ -180,6 +184,10 @@ class StepRun {
     return kept->iterations;
   }
 
+  double seconds() const {
+    return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  }
+
   void write_output(const std::string& name, VolumeSink& sink) {
     sink.begin();
     if (plan_.resident) return parts_->each([&](DevicePart& part) { part.write_output(name, sink); });
@@ -196,6 +204,8 @@ class StepRun {
   TimeLimit time_;
   CommonStop stop_;
   Scalars scalars_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  double seconds_before_ = 0;  // of the runs that this one continues
   BusTraffic traffic_;
   Transport transport_;
   std::string output_name_;

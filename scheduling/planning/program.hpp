@@ -23,6 +23,10 @@ using Scalars = std::map<std::string, double>;
 /// Scalar set by the executor: the number of the current iteration, from 0; in `last` steps, of those done.
 inline constexpr const char* iteration_scalar = "iteration";
 
+/// Scalar set by the executor before Program::ends: the seconds since the run began, those up to the checkpoint that it
+/// continues included. RunResult::iterating_seconds has the last of them.
+inline constexpr const char* seconds_scalar = "seconds";
+
 /// Work of a kernel launch: slices of the slab, and views of a batch, the first of which is the first in the arrays.
 /// Steps over slices have no views.
 struct WorkRange {

@@ -71,9 +71,9 @@ class Reduction {
   /// Writes one value a component and slice of `interior`, after `done` iterations, to the array of lifetime `sums`.
   /// The state is valid on interior grown by reduction_halo.
   virtual void reduce(Slab& slab, int done, Range interior) const = 0;
-  /// Receives the components added over all slices in order in double. Returns true to stop. Where
-  /// Requirements::reductions_steer is false, later iterations may have been launched: then it must not influence them,
-  /// and its result counts after the last reduction alone.
+  /// Receives the components added over all slices in order in double, and behind them the seconds since the run began
+  /// (seconds_scalar). Returns true to stop. Where Requirements::reductions_steer is false, later iterations may have
+  /// been launched: then it must not influence them, and its result counts after the last reduction alone.
   virtual bool reduced(int done, std::span<const double> sums) = 0;
   /// True after reduced() returned false where the current output is a result of its own (RunOptions::stage_output).
   virtual bool stage_ended() const { return false; }

@@ -25,6 +25,7 @@ struct MeasuredScan {
   Volume b;
   std::optional<Volume> w = {}, start = {}, reference = {};
   bool near_minimum = false;  // the start
+  std::optional<Volume> truth = {};
 
   Reconstructed reconstructed(const ReconstructionParameters& parameters,
                               const std::vector<Device>& devices = reference::device(), const RunOptions& options = {},
@@ -33,12 +34,12 @@ struct MeasuredScan {
       return volume ? std::optional<MemorySource>(*volume) : std::nullopt;
     };
     const MemorySource projections(b);
-    const auto weights = source(w), from = source(start), guide = source(reference);
+    const auto weights = source(w), from = source(start), guide = source(reference), sought = source(truth);
     const auto given = [](const auto& each) { return each ? &*each : nullptr; };
     Reconstructed all{Volume::uninitialised(scene.grid), Volume::uninitialised(scene.grid), {}};
     MemorySink sink(all.x), map(all.gap_map);
-    all.result = reconstruct({&projections, given(weights), given(from), given(guide), near_minimum}, scene.geometry,
-                             sink, parameters, devices, options, gap_map ? &map : nullptr);
+    all.result = reconstruct({&projections, given(weights), given(from), given(guide), near_minimum, given(sought)},
+                             scene.geometry, sink, parameters, devices, options, gap_map ? &map : nullptr);
     return all;
   }
 };
