@@ -91,6 +91,20 @@ def test_info_and_outputs(projections, geometry, grid):
         info.no_such_result
 
 
+def test_records_have_the_error_to_a_truth(projections, geometry, grid, volume):
+    def rmse(found):
+        return np.sqrt(np.mean((found.astype(np.float64) - volume) ** 2))
+
+    found, info = hc.reconstruct(projections, geometry, grid, method="cgls", iterations=4, truth=volume, return_info=True)
+    assert info.history["truth_rmse"][-1] == pytest.approx(rmse(found), rel=1e-5) and info.truth_relative < 1
+    assert np.all(np.diff(info.history["seconds"]) > 0)
+    assert np.array_equal(found, hc.reconstruct(projections, geometry, grid, method="cgls", iterations=4))
+    found, info = hc.denoise(found, grid, alpha=300.0, truth=hc.Image(volume, grid), return_info=True)
+    assert info.truth_rmse == pytest.approx(rmse(found), rel=1e-5)
+    with pytest.raises(hc.InputError, match="truth"):
+        hc.denoise(found, grid, alpha=300.0, truth=volume[1:])
+
+
 def test_halves_choose_the_strength(projections, geometry, grid):
     noisy = projections + np.random.default_rng(3).normal(0, 0.02, projections.shape).astype(np.float32)
     a, b = hc.fdk_halves(noisy, geometry, grid)

@@ -90,7 +90,7 @@ static void jobs_do_what_the_command_does(void) {
   float *volume = values_of(&s.volume_grid), *variance = values_of(&s.volume_grid), *odd = values_of(&s.volume_grid),
         *even = values_of(&s.volume_grid), *denoised = values_of(&s.volume_grid), *first = values_of(&s.volume_grid);
   const char* json = NULL;
-  double alpha = 0, gap = 0;
+  double alpha = 0, gap = 0, error = 0;
   halocline_job* job;
   CHECK_OK(halocline_geometry_write(s.geometry, path("scan.xml")));
   halocline_geometry_free(s.geometry);
@@ -122,8 +122,11 @@ static void jobs_do_what_the_command_does(void) {
   CHECK_OK(halocline_job_set(job, "nonnegative", "true"));
   CHECK_OK(halocline_job_input(job, "volume", &s.volume_grid, volume));
   CHECK_OK(halocline_job_input(job, "weights", &s.volume_grid, variance));
+  CHECK_OK(halocline_job_input(job, "truth", &s.volume_grid, s.volume));
   CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, denoised));
   CHECK_OK(halocline_job_run(job));
+  CHECK_OK(halocline_job_result_double(job, "truth_rmse", &error));
+  CHECK(error > 0 && error < 0.01);
   CHECK_OK(halocline_job_result_double(job, "alpha", &alpha));
   CHECK_OK(halocline_job_result_double(job, "relative_gap", &gap));
   CHECK(alpha > 0 && gap > 0 && gap <= 1e-2);
@@ -155,7 +158,7 @@ static void counts_do_what_they_do_in_the_command(void) {
   float *flat, *counts = values_of(&s.stack_grid), *volume = values_of(&s.volume_grid),
                *variance = values_of(&s.volume_grid), *iterated = values_of(&s.volume_grid);
   halocline_job* job;
-  double chi2 = 0;
+  double chi2 = 0, error = 0;
   size_t n, pixels;
   flat_grid.size[2] = 1;
   pixels = count_of(&flat_grid);
@@ -197,7 +200,10 @@ static void counts_do_what_they_do_in_the_command(void) {
   CHECK_OK(halocline_job_set(job, "method", "cgls"));
   CHECK_OK(halocline_job_set(job, "iterations", "4"));
   CHECK_OK(halocline_job_set(job, "electronic", "3"));
+  CHECK_OK(halocline_job_input(job, "truth", &s.volume_grid, s.volume));
   CHECK_OK(halocline_job_run(job));
+  CHECK_OK(halocline_job_result_double(job, "truth_relative", &error));
+  CHECK(error > 0 && error < 1);
   CHECK_OK(halocline_job_result_double(job, "chi2", &chi2));
   CHECK(chi2 > 0);
   run("reconstruct -i counts.mha --counts --flat flat.mha --method cgls --iterations 4 --electronic 3 -g scan.xml "
@@ -337,7 +343,8 @@ static int has_word(const char* text, const char* word) {
 
 /* Options of the command that no setting stands for: files, which are arrays here, and what programs do themselves. */
 static const char* const not_settings =
-    "help input geometry output halves reference init weights flat flats dark darks bad-pixels variance-out halves-out "
+    "help input geometry output halves reference init truth weights flat flats dark darks bad-pixels variance-out "
+    "halves-out "
     "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu views crop bin "
     "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise "
     "html html-size "

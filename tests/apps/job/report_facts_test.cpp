@@ -80,5 +80,14 @@ TEST(ReportFacts, HistoriesBecomeCurves) {
   EXPECT_TRUE(report_curves({{"results", nlohmann::json::object()}}).empty());
 }
 
+TEST(ReportFacts, ErrorsToATruthBecomeACurveBesideTheOthers) {
+  auto json = report();
+  for (auto& record : json["results"]["history"]) record["truth_relative"] = 0.25, record["seconds"] = 1;
+  const auto curves = report_curves(json);
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[2].y_title, "relative error to the truth");
+  EXPECT_THAT(curves[2].y, ElementsAre(0.25, 0.25));
+}
+
 }  // namespace
 }  // namespace halocline::report_facts_test
