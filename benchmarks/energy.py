@@ -38,10 +38,10 @@ FEWEST_SAMPLES = 5  # of a run
 
 
 class Printed:
-    """A program that prints watts line by line."""
+    """A program that prints watts line by line; stdbuf makes it print each at once."""
 
     def __init__(self, name, words):
-        self.name, self.words = name, words
+        self.name, self.words = name, [*(["stdbuf", "-oL"] if shutil.which("stdbuf") else []), *words]
 
     def poll(self, add, ended):
         with subprocess.Popen(self.words, stdout=subprocess.PIPE, text=True) as program:
@@ -151,7 +151,7 @@ class Meter:
         """Integral of the power, which is taken to be straight between samples."""
         inside = [(at, watts) for at, watts in list(self.samples) if begin <= at <= end]
         if len(inside) < FEWEST_SAMPLES:
-            why = f": {self.failure}" if self.failure else "; give more --iterations"
+            why = f": {self.failure}" if self.failure else f"; expected {FEWEST_SAMPLES} or more: give more --iterations or --idle"
             raise SystemExit(f"{self.source.name} gave {len(inside)} samples in {end - begin:.2f} s{why}")
         at, watts = np.array(inside).T
         grid = np.concatenate([[begin], at, [end]])
@@ -176,25 +176,26 @@ class Scan:
 
 
 def measure(run, meter, words, iterations):
-    """Seconds and joules of a whole process."""
+    """Iterations, seconds and joules of a whole process."""
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
-        run(*words, "--iterations", iterations, "-o", os.path.join(folder, "o.mha"), "--quiet")
+        report, _ = run.report(*words, "--iterations", iterations, "-o", os.path.join(folder, "o.mha"))
         end = time.perf_counter()
-    return end - begin, meter.joules(begin, end)
+    return report["results"]["iterations"], end - begin, meter.joules(begin, end)
 
 
 def row_of(name, run, meter, words, idle, options):
-    """Figures of the difference of two runs, the medians of --runs."""
+    """Figures of the difference of two runs, the medians of --runs. A run before them builds kernels."""
+    measure(run, meter, words, options.fewer)
     differences = []
     for _ in range(options.runs):
         fewer = measure(run, meter, words, options.fewer)
         more = measure(run, meter, words, options.iterations)
         differences.append(np.subtract(more, fewer))
-    seconds, joules = np.median(differences, axis=0)
-    if not seconds > 0:
-        raise SystemExit(f"{name}: {options.iterations} iterations take no longer than {options.fewer}; give more --iterations")
-    count = options.iterations - options.fewer
+    count, seconds, joules = np.median(differences, axis=0)
+    if not (count > 0 and seconds > 0):
+        raise SystemExit(f"{name}: {count:g} iterations more took {seconds:.3g} s; give more --iterations, and --gap 0 or --tolerance 0 where "
+                         "a method ends by itself")
     each, above = joules / count, (joules - idle * seconds) / count
     images = options.iterations / options.slices
     log(f"{name}: {joules / seconds:.4g} W, {each:.4g} J an iteration")
@@ -236,7 +237,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Meter(source) as meter:
         begin = time.perf_counter()
         time.sleep(options.idle)
-        idle = meter.joules(begin, time.perf_counter()) / options.idle
+        end = time.perf_counter()
+        idle = meter.joules(begin, end) / (end - begin)
         log(f"{source.name}: {idle:.4g} W at rest")
         if options.command:
             jobs = [(" ".join(options.command[:1]), options.command)]
