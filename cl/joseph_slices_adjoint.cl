@@ -113,7 +113,7 @@ INLINE Columns columns_sought(Columns found, Box box, int axis, __global const f
   return found;
 }
 
-// The same of three columns from `first` on, which are all that may weigh anything. `first` is never after the last but one.
+// Columns among three from `first` on, which are all that may weigh anything. `first` is never after the last but one.
 INLINE Columns columns_near(int first, Box box, int axis, __global const float4* columns, int last) {
   const float a = weight_of(columns[first], box, axis);
   float b = weight_of(columns[min(first + 1, last)], box, axis),
