@@ -21,7 +21,7 @@ from harness import Halocline, log, markdown
 PAPER = {64: ((0.07, 0.28, 0.92), (0.10, 0.72)), 128: ((0.11, 0.56, 0.97), (0.19, 0.71)), 256: ((0.22, 1.30, 1.58), (0.44, 1.13)),
          320: ((0.29, 1.73, 2.08), (0.59, 1.23)), 384: ((0.38, 2.16, 3.03), (0.78, 1.55)), 512: ((0.62, 3.12, 4.55), (1.22, 2.10))}
 NO_PAPER = ([""] * 3, [""] * 2)
-MODES = ["matrix", "matrix-plain", "slices", "rays"]
+MODES = ["matrix", "symmetric", "matrix-plain", "slices", "rays"]
 
 
 class Cuda:

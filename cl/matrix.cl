@@ -9,11 +9,14 @@
 // Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of the ray tiles 4 s to 4 s + 3
 // that meet it, whose tiles are stored in this order; pixel_begin, tiles_of_pixels, ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are
 // in the order of the lists: the same bits always.
+// SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and matrix_backproject writes the sums of copies, which
+// matrix_fold adds.
 // UNITS: tile_nvidia.clh; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. Tunables: WARPS, DEPTH, UNROLL.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
 #include "matrix.clh"
+#include "matrix_sectors.clh"
 #ifdef UNITS
 #include "tile_nvidia.clh"
 #else
@@ -43,6 +46,17 @@ INLINE int exponent_of(uint largest) {
 #define UP(value, largest) (value)
 #define DOWN(value, largest) (value)
 #endif
+
+// Column, and view of the batch, of a ray of the tile that begins at `place`; column -1: there is none.
+INLINE int2 ray_at(int2 place, int ray, int copied, Batch batch, Tiling tiling) {
+  int2 at = (int2)(place.x + ray % tiling.ray_width, place.y + ray / tiling.ray_width);
+#ifdef SECTORS
+  at = ray_of_copy(at.x, at.y, copied % COPIES, batch.columns, tiling);
+#endif
+  at.y -= batch.first_view;
+  if (at.x >= batch.columns || at.y < 0 || at.y >= batch.views) at.x = -1;
+  return at;
+}
 
 INLINE void keep_largest(float value, __local uint* most, volatile __global uint* to) {
   if (get_local_id(0) == 0) *most = 0u;
@@ -82,11 +96,15 @@ __kernel void matrix_voxels(__global const float* restrict volume, __global cons
   if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = pixel_places[tile];
   for (int e = 0; e < VOXELS_OF_LANE; ++e) {
-    const int slice = block * SLICES + slice_of_half(lane, e), pixel = place_of_half(lane, e), i = place.x + pixel % 4,
-              j = place.y + pixel / 4;
+    const int copied = block * SLICES + slice_of_half(lane, e), slice = copied / COPIES, pixel = place_of_half(lane, e);
+    int2 at = (int2)(place.x + pixel % 4, place.y + pixel / 4);
     float value = 0.0f;
-    if (extent.offset + slice < extent.end && i < extent.nx && j < extent.ny)
-      value = UP(volume[((size_t)slice * extent.ny + j) * extent.nx + i], largest[slice]);
+    if (extent.offset + slice < extent.end && at.x < extent.nx && at.y < extent.ny) {
+#ifdef SECTORS
+      at = voxel_of_copy(at, copied % COPIES, extent, tiling);
+#endif
+      value = UP(volume[((size_t)slice * extent.ny + at.y) * extent.nx + at.x], largest[slice]);
+    }
     store_half_of_lane(value, (size_t)tile * tiling.blocks + block, lane, e, VOXELS_OF_LANE, x);
   }
 }
@@ -100,13 +118,12 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
   if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = ray_places[tile];
   for (int e = 0; e < VALUES_OF_LANE; ++e) {
-    const int slice = block * SLICES + slice_of_half(lane, e), ray = place_of_half(lane, e), k = extent.offset + slice;
-    const int column = place.x + ray % tiling.ray_width, view = place.y + ray / tiling.ray_width - batch.first_view,
-              row = row_of(tiling, k) - batch.row_begin;
+    const int copied = block * SLICES + slice_of_half(lane, e), slice = copied / COPIES, ray = place_of_half(lane, e),
+              k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
+    const int2 at = ray_at(place, ray, copied, batch, tiling);
     float value = 0.0f;
-    if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && column < batch.columns && view >= 0 &&
-        view < batch.views)
-      value = UP(raw[((size_t)view * batch.held + row) * batch.columns + column],
+    if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && at.x >= 0)
+      value = UP(raw[((size_t)at.y * batch.held + row) * batch.columns + at.x],
                  largest[(size_t)slice * tiling.parts + tiling.part]);
     store_half_of_lane(value, (size_t)(tiling.first_tile + tile) * tiling.blocks + block, lane, e, VALUES_OF_LANE, y);
   }
@@ -116,12 +133,11 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
 INLINE void add_to_rays(Sums sums, __global float* restrict projections, __global const uint* restrict largest,
                         int2 place, int lane, int block, Extent extent, Batch batch, Tiling tiling) {
   for (int e = 0; e < ELEMENTS; ++e) {
-    const int slice = block * SLICES + slice_of_element(lane, e), ray = column_of_element(lane, e),
-              k = extent.offset + slice, row = row_of(tiling, k), column = place.x + ray % tiling.ray_width,
-              view = place.y + ray / tiling.ray_width - batch.first_view;
-    if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.rows && column < batch.columns && view >= 0 &&
-        view < batch.views)
-      projections[((size_t)view * batch.rows + row) * batch.columns + column] +=
+    const int copied = block * SLICES + slice_of_element(lane, e), slice = copied / COPIES,
+              ray = column_of_element(lane, e), k = extent.offset + slice, row = row_of(tiling, k);
+    const int2 at = ray_at(place, ray, copied, batch, tiling);
+    if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.rows && at.x >= 0)
+      projections[((size_t)at.y * batch.rows + row) * batch.columns + at.x] +=
           tiling.unit * DOWN(element_of(sums, e), largest[slice]);
   }
 }
@@ -138,8 +154,12 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
   Sums sums[4][BLOCKS];
   bool any = false;  // ray with a view of the batch
   for (int t = 0; t < 4; ++t) {
+#ifdef SECTORS
+    any = true;
+#else
     const int view = ray_places[4 * super + t].y - batch.first_view;
     any = any || (view < batch.views && view + RAYS / tiling.ray_width > 0);
+#endif
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
       sums[t][b] = none;
@@ -219,10 +239,33 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
   for (int h = 0; h < 2; ++h)
     for (int b = 0; b < BLOCKS; ++b)
       for (int e = 0; e < ELEMENTS; ++e) {
-        const int slice = (block + b) * SLICES + slice_of_element(lane, e), pixel = 8 * h + column_of_element(lane, e),
-                  i = place.x + pixel % 4, j = place.y + pixel / 4, k = extent.offset + slice;
-        if (k >= extent.begin && k < extent.end && i < extent.nx && j < extent.ny)
-          volume[((size_t)slice * extent.ny + j) * extent.nx + i] +=
-              tiling.unit * DOWN(element_of(sums[h][b], e), largest[(size_t)slice * tiling.parts + tiling.part]);
+        const int copied = (block + b) * SLICES + slice_of_element(lane, e), slice = copied / COPIES,
+                  pixel = 8 * h + column_of_element(lane, e), i = place.x + pixel % 4, j = place.y + pixel / 4,
+                  k = extent.offset + slice;
+        if (k < extent.begin || k >= extent.end || i >= extent.nx || j >= extent.ny) continue;
+        const float sum =
+            tiling.unit * DOWN(element_of(sums[h][b], e), largest[(size_t)slice * tiling.parts + tiling.part]);
+        const size_t at = ((size_t)copied * extent.ny + j) * extent.nx + i;
+#ifdef SECTORS
+        volume[at] = sum;
+#else
+        volume[at] += sum;
+#endif
       }
 }
+
+#ifdef SECTORS
+// Adds the copies' sums of the slices begin to end - 1 to the volume. Work-items: (nx, ny, slices).
+__kernel void matrix_fold(__global const float* restrict sums, __global float* restrict volume, Extent extent,
+                          Tiling tiling) {
+  const int i = get_global_id(0), j = get_global_id(1), k = extent.begin + (int)get_global_id(2),
+            slice = k - extent.offset;
+  if (i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  float sum = 0.0f;
+  for (int copy = 0; copy < COPIES; ++copy) {
+    const int2 at = voxel_in_copy((int2)(i, j), copy, extent, tiling);
+    sum += sums[(((size_t)slice * COPIES + copy) * extent.ny + at.y) * extent.nx + at.x];
+  }
+  volume[((size_t)slice * extent.ny + j) * extent.nx + i] += sum;
+}
+#endif

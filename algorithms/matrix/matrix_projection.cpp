@@ -27,17 +27,16 @@ struct Blocks {
   std::size_t groups;
 };
 
-Blocks blocks_with(const Slab& slab, Range slices) {
-  const auto each = static_cast<std::int64_t>(SystemMatrix::slices_of_block * SystemMatrix::together(held(slab)));
+Blocks blocks_with(const SystemMatrix& matrix, const Slab& slab, Range slices) {
+  const auto each = static_cast<std::int64_t>(matrix.slices_together(held(slab)));
   const std::int64_t first = (slices.begin - slab.offset()) / each, last = (slices.end - 1 - slab.offset()) / each;
-  return {static_cast<std::int32_t>(first * (each / static_cast<std::int64_t>(SystemMatrix::slices_of_block))),
+  return {static_cast<std::int32_t>(first * static_cast<std::int64_t>(matrix.together(held(slab)))),
           static_cast<std::size_t>(last - first + 1)};
 }
 
 // A pass over all tiles for each two blocks of slices; as measured on an H100, at 80 % of the rate of copies.
 KernelCost cost_of(const SystemMatrix& matrix, const char* name, const Requirements& requirements) {
-  const std::size_t slices = matrix.volume().size[2],
-                    passes = parts_of(slices, SystemMatrix::slices_of_block * SystemMatrix::together(slices));
+  const std::size_t slices = matrix.volume().size[2], passes = parts_of(slices, matrix.slices_together(slices));
   KernelCost cost;
   cost.name = name;
   cost.bytes =
@@ -63,8 +62,8 @@ Requirements MatrixProjection::requirements() const {
                          {.name = "x",
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
-                          .elements = pixels_of_tile * matrix_->pixel_tiles(),
-                          .slice_step = SystemMatrix::slices_of_block},
+                          .elements = matrix_->copies() * pixels_of_tile * matrix_->pixel_tiles(),
+                          .slice_step = SystemMatrix::slices_of_block / matrix_->copies()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = 1}};
   matrix_->declare(requirements);
   requirements.kernels = {"matrix_project"};
@@ -82,7 +81,7 @@ void MatrixProjection::loaded(Slab& slab) const {
                 {in("volume"), inout("largest"), slab.extent(slab.extended())});
   }
   slab.launch({"matrix.cl", "matrix_voxels", matrix_->options(slices)},
-              {matrix_->lanes(), matrix_->pixel_tiles(), SystemMatrix::blocks(slices)},
+              {matrix_->lanes(), matrix_->pixel_tiles(), matrix_->blocks(slices)},
               {matrix_->lanes(), SystemMatrix::warps, 1},
               {in("volume"), in("largest"), out("x"), in("pixel_places"), slab.extent(slab.extended()),
                argument_struct(matrix_->tiling(0, slices, 0, static_cast<std::uint32_t>(matrix_->pixel_tiles()), 0))});
@@ -91,7 +90,7 @@ void MatrixProjection::loaded(Slab& slab) const {
 void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
   const Grid& projections = matrix_->projections();
   const std::size_t slices = held(slab);
-  const Blocks blocks = blocks_with(slab, slab.interior());
+  const Blocks blocks = blocks_with(*matrix_, slab, slab.interior());
   for (std::size_t p = 0; p < matrix_->parts().size(); ++p) {
     const MatrixPart& part = matrix_->parts()[p];
     if (!overlap(part.views, views)) continue;
@@ -120,9 +119,12 @@ Requirements MatrixBackprojection::requirements() const {
                          {.name = "y",
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
-                          .elements = rays_of_tile * matrix_->ray_tiles(),
-                          .slice_step = SystemMatrix::slices_of_block},
+                          .elements = matrix_->copies() * rays_of_tile * matrix_->ray_tiles(),
+                          .slice_step = SystemMatrix::slices_of_block / matrix_->copies()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = matrix_->parts().size()}};
+  if (matrix_->copies() > 1)
+    requirements.arrays.push_back(
+        {.name = "sums", .kind = ArrayKind::slice, .elements = matrix_->copies() * matrix_->volume().slice()});
   matrix_->declare(requirements);
   requirements.kernels = {"matrix_backproject"};
   requirements.batch_step = views_of_step(*matrix_);
@@ -156,7 +158,7 @@ void MatrixBackprojection::filter(Slab& slab, Range views, const Scalars&) const
                                                    static_cast<std::uint32_t>(both.end - views.begin), 0))});
     const auto tiles = static_cast<std::uint32_t>(part.structure.rays.tiles());
     slab.launch({"matrix.cl", "matrix_values", matrix_->options(slices)},
-                {matrix_->lanes(), tiles, SystemMatrix::blocks(slices)}, {matrix_->lanes(), SystemMatrix::warps, 1},
+                {matrix_->lanes(), tiles, matrix_->blocks(slices)}, {matrix_->lanes(), SystemMatrix::warps, 1},
                 {in("raw"), in("largest"), inout("y"), in(SystemMatrix::list_name(p, "ray_places")),
                  slab.extent(slab.interior()), batch,
                  argument_struct(matrix_->tiling(p, slices, 0, tiles, matrix_->first_ray_tile(p)))});
@@ -170,18 +172,21 @@ void MatrixBackprojection::accumulate(Slab& slab, Range views, Range slices, con
 
 void MatrixBackprojection::accumulate(Slab& slab, std::size_t p, Range slices) const {
   const TileStructure& structure = matrix_->parts()[p].structure;
-  const Blocks blocks = blocks_with(slab, slices);
+  const Blocks blocks = blocks_with(*matrix_, slab, slices);
   const auto tiles = static_cast<std::uint32_t>(matrix_->pixel_tiles());
   for (std::size_t c = 0; c < structure.chunks.size(); ++c) {
     auto tiling =
         matrix_->tiling(p, held(slab), static_cast<std::uint32_t>(c * (tiles + 1)), tiles, matrix_->first_ray_tile(p));
     tiling.first_block = blocks.first;
-    slab.launch(
-        {"matrix.cl", "matrix_backproject", matrix_->options(held(slab))}, {matrix_->lanes(), tiles, blocks.groups},
-        {matrix_->lanes(), SystemMatrix::warps, 1},
-        {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_begin")),
-         in(SystemMatrix::list_name(p, "tiles_of_pixels")), in(SystemMatrix::list_name(p, "ray_tiles")), in("y"),
-         in("largest"), in("pixel_places"), inout("volume"), slab.extent(slices), argument_struct(tiling)});
+    slab.launch({"matrix.cl", "matrix_backproject", matrix_->options(held(slab))},
+                {matrix_->lanes(), tiles, blocks.groups}, {matrix_->lanes(), SystemMatrix::warps, 1},
+                {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_begin")),
+                 in(SystemMatrix::list_name(p, "tiles_of_pixels")), in(SystemMatrix::list_name(p, "ray_tiles")),
+                 in("y"), in("largest"), in("pixel_places"), matrix_->copies() > 1 ? out("sums") : inout("volume"),
+                 slab.extent(slices), argument_struct(tiling)});
+    if (matrix_->copies() > 1)
+      slab.launch({"matrix.cl", "matrix_fold", matrix_->options(held(slab))}, slices,
+                  {in("sums"), inout("volume"), slab.extent(slices), argument_struct(tiling)});
   }
 }
 

@@ -69,8 +69,14 @@ SliceRays::Line SliceRays::line_of(const FlatRay& ray, int axis) const {
   return {axis, across / along, middle + (axis == 0 ? -ray.mz : ray.mz) / along};
 }
 
+SliceRays SliceRays::stored(std::uint32_t first_column, std::uint32_t views) const {
+  SliceRays some = *this;
+  some.first_column_ = first_column, some.views_ = views;
+  return some;
+}
+
 SliceRay SliceRays::ray(std::uint32_t column, std::uint32_t view) const {
-  const float u = 0.5f * static_cast<float>(2 * column) - 0.5f * static_cast<float>(columns_ - 1);
+  const float u = 0.5f * static_cast<float>(2 * (column + first_column_)) - 0.5f * static_cast<float>(columns_ - 1);
   const FlatRay middle = flat_ray(u, view);
   const Line line = line_of(middle, std::abs(middle.dx) >= std::abs(middle.dy) ? 0 : 1);
   SliceRay ray;
@@ -95,7 +101,7 @@ std::uint64_t SliceRays::nonzeros() const {
   parallel_slices(views_, [&](std::size_t view) {
     check_interrupt();
     std::uint64_t of_view = 0;
-    for (std::uint32_t column = 0; column < columns_; ++column)
+    for (std::uint32_t column = 0; column < columns(); ++column)
       of_view += ray(column, static_cast<std::uint32_t>(view)).nonzeros();
     sum += of_view;
   });

@@ -71,11 +71,16 @@ class SliceRays {
   /// most_slice_voxels, and as make_rays() does.
   SliceRays(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector::Named projector);
 
-  std::uint32_t columns() const { return columns_; }  ///< of the detector
+  /// Some of the rays: the views from 0 on, the detector's columns from `first_column` on.
+  SliceRays stored(std::uint32_t first_column, std::uint32_t views) const;
+
+  std::uint32_t columns() const { return columns_ - first_column_; }
+  std::uint32_t first_column() const { return first_column_; }  ///< of the detector
   std::uint32_t views() const { return views_; }
   std::uint32_t nx() const { return nx_; }
   std::uint32_t ny() const { return ny_; }
 
+  /// column: from first_column() on.
   SliceRay ray(std::uint32_t column, std::uint32_t view) const;
   /// Margin within which float32 may see the ray meet a voxel that double does not: with it, no weight of a kernel
   /// lies outside SliceRay::met().
@@ -97,7 +102,7 @@ class SliceRays {
 
   RayTable table_;
   Projector::Named projector_;
-  std::uint32_t columns_, views_, nx_, ny_;
+  std::uint32_t columns_, views_, nx_, ny_, first_column_ = 0;  // columns_: of the detector
   double margin_;
 };
 

@@ -41,11 +41,11 @@ Projector::Named stored(const Projector& projector, const RayTable& table, const
   return projector.named();
 }
 
-std::vector<std::int32_t> places_of_tiles(const TileOrder& order, std::int64_t first_y) {
+std::vector<std::int32_t> places_of_tiles(const TileOrder& order, std::int64_t first_x, std::int64_t first_y) {
   std::vector<std::int32_t> places;
   for (std::uint32_t n = 0; n < order.tiles(); ++n) {
     const Size2 at = order.tile_at(n);
-    places.push_back(static_cast<std::int32_t>(at[0] * order.tile[0]));
+    places.push_back(static_cast<std::int32_t>(first_x + at[0] * order.tile[0]));
     places.push_back(static_cast<std::int32_t>(first_y + at[1] * order.tile[1]));
   }
   return places;
@@ -90,20 +90,25 @@ SystemMatrix::SystemMatrix(const Geometry& geometry, const Grid& volume, const G
       table_(make_rays(geometry, volume, projections)),
       projector_(stored(projector, table_, volume, projections)),
       rows_(*halocline::slice_rows(table_, volume, projections)) {
+  if (options_.symmetric) sectors_ = sectors_of(geometry, volume, projections);
   if (options_.parts.empty()) options_.parts = {static_cast<int>(geometry.views.size())};
   std::int64_t begin = 0;
   Size2 shape{};
   for (const int views : options_.parts) {
     MatrixPart part;
-    part.views = {begin, begin + views};
-    const SliceRays rays = rays_of(geometry, volume, projections, projector_, part.views);
+    part.views = part.stored = {begin, begin + views};
+    SliceRays rays = rays_of(geometry, volume, projections, projector_, part.views);
+    if (sectors_) {
+      rays = rays.stored(sectors_->first_column, sectors_->stored_views);
+      part.stored.end = static_cast<std::int64_t>(sectors_->stored_views);
+    }
     if (begin == 0) shape = choose_ray_shape(rays);
     part.structure = tile_structure(rays, shape, options_.chunk_bytes);
-    part.ray_places = places_of_tiles(part.structure.rays, begin);
+    part.ray_places = places_of_tiles(part.structure.rays, rays.first_column(), begin);
     begin = part.views.end;
     parts_.push_back(std::move(part));
   }
-  pixel_places_ = places_of_tiles(parts_.front().structure.pixels, 0);
+  pixel_places_ = places_of_tiles(parts_.front().structure.pixels, 0, 0);
 }
 
 std::uint32_t SystemMatrix::first_ray_tile(std::size_t part) const {
@@ -164,11 +169,16 @@ structs::Tiling SystemMatrix::tiling(std::size_t part, std::size_t slices, std::
           .first = first,
           .end = end,
           .first_tile = first_tile,
-          .unit = static_cast<float>(volume_.spacing[0])};
+          .unit = static_cast<float>(volume_.spacing[0]),
+          .quarter = sectors_ ? number(sectors_->quarter) : 0,
+          .fan = sectors_ && sectors_->fan ? 1 : 0,
+          .stored_views = sectors_ ? number(sectors_->stored_views) : 0,
+          .turns = sectors_ ? sectors_->turns : 0};
 }
 
 std::string SystemMatrix::options(std::size_t slices) const {
-  return fmt::format("{}-D WARPS={} -D BLOCKS={}", options_.units ? "-D UNITS " : "", warps, together(slices));
+  return fmt::format("{}{}-D WARPS={} -D BLOCKS={}", options_.units ? "-D UNITS " : "", sectors_ ? "-D SECTORS " : "",
+                     warps, together(slices));
 }
 
 void SystemMatrix::start(Slab& slab) const {
@@ -196,7 +206,7 @@ void SystemMatrix::fill(Slab& slab, std::size_t p) const {
                 {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
                  in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),
                  slab.extent({0, slab.nz()}), per_axis(volume_.spacing),
-                 batch_of(projections_, {0, number(projections_.size[1])}, part.views),
+                 batch_of(projections_, {0, number(projections_.size[1])}, part.stored),
                  argument_struct(tiling(p, 1, chunk.super_begin, chunk.super_end, chunk.begin))});
   }
 }

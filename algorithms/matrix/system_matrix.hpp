@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "algorithms/matrix/sectors.hpp"
 #include "algorithms/matrix/tile_structure.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/projector.hpp"
@@ -19,18 +21,20 @@ namespace halocline {
 namespace structs {
 using uint = std::uint32_t;
 #include "cl/matrix.clh"
-static_assert(sizeof(Tiling) == 11 * 4);
+static_assert(sizeof(Tiling) == 15 * 4);
 }  // namespace structs
 
 struct MatrixOptions {
-  bool units = false;                                  ///< the matrix units of NVIDIA's GPUs; else float32
-  std::vector<int> parts = {};                         ///< views of each part, e.g. of subsets; empty: one part
+  bool units = false;                                   ///< the matrix units of NVIDIA's GPUs; else float32
+  bool symmetric = false;                               ///< the rays of an eighth of the scan; needs one part
+  std::vector<int> parts = {};                          ///< views of each part, e.g. of subsets; empty: one part
   std::uint64_t chunk_bytes = std::uint64_t{16} << 30;  ///< most bytes of tiles in a buffer
 };
 
 /// Tiles of some of the views, which are multiplied together.
 struct MatrixPart {
-  Range views;
+  Range views;   ///< that its rays, or those they stand for, belong to
+  Range stored;  ///< of the rays
   TileStructure structure;
   std::vector<std::int32_t> ray_places;  ///< column and view of each ray tile's first ray
 };
@@ -43,7 +47,7 @@ std::string refusal_to_store(const Geometry& geometry, const Grid& volume, const
 class SystemMatrix {
  public:
   /// Throws InputError for rays that leave their slices, rows that are not on slices, users' projectors, pixels of
-  /// the distance-driven projector that are higher than slices, and matrices beyond 2^32 tiles.
+  /// the distance-driven projector that are higher than slices, matrices beyond 2^32 tiles, and as sectors_of() does.
   SystemMatrix(const Geometry& geometry, const Grid& volume, const Grid& projections, const Projector& projector,
                const MatrixOptions& options);
 
@@ -69,9 +73,12 @@ class SystemMatrix {
   const SliceRows& slice_rows() const { return rows_; }
   /// Options of the kernels for so many slices.
   std::string options(std::size_t slices) const;
-  /// Blocks of 16 slices, and those of a work-group.
-  static std::size_t blocks(std::size_t slices) { return parts_of(slices, slices_of_block); }
-  static std::size_t together(std::size_t slices) { return slices > slices_of_block ? 2 : 1; }
+  /// Copies of a slice that are multiplied: one for each sector (cl/matrix_sectors.clh).
+  std::size_t copies() const { return sectors_ ? Sectors::count : 1; }
+  /// Blocks of 16 copies of so many slices, and those of a work-group.
+  std::size_t blocks(std::size_t slices) const { return parts_of(copies() * slices, slices_of_block); }
+  std::size_t together(std::size_t slices) const { return copies() * slices > slices_of_block ? 2 : 1; }
+  std::size_t slices_together(std::size_t slices) const { return slices_of_block * together(slices) / copies(); }
 
   static constexpr std::size_t slices_of_block = 16, warps = 4;
   static std::string tiles_name(std::size_t part, std::size_t chunk);
@@ -85,6 +92,7 @@ class SystemMatrix {
   RayTable table_;
   Projector::Named projector_;
   SliceRows rows_;
+  std::optional<Sectors> sectors_;
   std::vector<MatrixPart> parts_;
   std::vector<std::int32_t> pixel_places_;  // i and j of each pixel tile's first pixel
 };

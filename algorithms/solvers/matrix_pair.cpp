@@ -35,15 +35,17 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
                                const Grid& projections, std::span<const DeviceModel> devices) {
   const SolverMethod& method = solver_method(parameters.method);
   const bool exact_adjoint = !method.fdk && !method.voxel_driven;
-  if (parameters.operator_form == OperatorForm::matrix) {
+  if (const OperatorForm form = parameters.operator_form;
+      form == OperatorForm::matrix || form == OperatorForm::symmetric) {
+    const std::string& name = operator_form_names()[static_cast<std::size_t>(form)];
     if (!exact_adjoint)
       throw InputError(fmt::format(
-          "`operator = matrix` needs a method that takes the adjoint of A, such as cgls, sirt or spdhg; `method = {}` "
+          "`operator = {}` needs a method that takes the adjoint of A, such as cgls, sirt or spdhg; `method = {}` "
           "does not",
-          method.name));
+          name, method.name));
     if (parameters.hardware_interpolation)
-      throw InputError("`operator = matrix` excludes `interpolation = hardware`: its steps have weights of their own");
-    return {true, ""};
+      throw InputError(fmt::format(
+          "`operator = {}` excludes `interpolation = hardware`: its steps have weights of their own", name));
   }
   if (!exact_adjoint || parameters.hardware_interpolation) return {false, ""};
   return choose_operator(
@@ -54,7 +56,13 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
 OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry, const Grid& volume,
                                const Grid& projections, const Projector& projector,
                                std::span<const DeviceModel> devices) {
-  if (use.form != OperatorForm::automatic) return {use.form == OperatorForm::matrix, ""};
+  if (use.form == OperatorForm::symmetric && use.subsets > 1)
+    throw InputError(
+        "`operator = symmetric` takes all views at once, and this method ordered subsets of them; take `subsets = 1` "
+        "or "
+        "`operator = matrix`");
+  if (use.form != OperatorForm::automatic)
+    return {use.form != OperatorForm::rays, "", use.form == OperatorForm::symmetric};
   if (use.subsets > 1) return {false, "views of a subset are too far apart to share tiles"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
   if (!have_matrix_units(devices)) return {false, "no matrix units"};
@@ -79,9 +87,10 @@ bool matrix_units_serve(const std::vector<Device>& devices) {
   return have_matrix_units(device_models(devices)) && variant_works(matrix_units_variant(), devices, "float32 serves");
 }
 
-MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, const ViewSubsets& subsets) {
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, bool symmetric,
+                             const ViewSubsets& subsets) {
   MatrixOptions options;
-  options.units = units;
+  options.units = units, options.symmetric = symmetric;
   for (const DeviceModel& device : devices)
     if (device.max_allocation > 0)
       options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);

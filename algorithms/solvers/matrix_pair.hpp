@@ -20,9 +20,10 @@ bool have_matrix_units(std::span<const DeviceModel> devices);
 struct OperatorChoice {
   bool matrix = false;
   std::string reason;
+  bool symmetric = false;  ///< an eighth of the matrix (sectors_of())
 };
 /// The choice for the geometry, whose views are sorted by subset. Throws InputError for `operator = matrix` of a method
-/// without an exact adjoint.
+/// without an exact adjoint, and for `operator = symmetric` with ordered subsets.
 OperatorChoice choose_operator(const ReconstructionParameters& parameters, const Geometry& geometry, const Grid& volume,
                                const Grid& projections, std::span<const DeviceModel> devices);
 
@@ -41,7 +42,8 @@ void log_choice(const OperatorChoice& choice);
 /// True if matrix units are there and pass their self-check; a warning says if they fail it.
 bool matrix_units_serve(const std::vector<Device>& devices);
 /// Options for these devices: buffers that they take. A part for each subset.
-MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, const ViewSubsets& subsets);
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, bool symmetric,
+                             const ViewSubsets& subsets);
 
 /// Does the work, and adds to a PlanError what needs less memory than a matrix that was asked for.
 template <typename Work>
@@ -49,8 +51,12 @@ auto with_matrix_remedy(OperatorForm form, Work&& work) {
   try {
     return work();
   } catch (const PlanError& error) {
-    if (form != OperatorForm::matrix) throw;
-    throw PlanError(std::string(error.what()) + " `operator = rays` stores no matrix.");
+    if (form != OperatorForm::matrix && form != OperatorForm::symmetric) throw;
+    throw PlanError(std::string(error.what()) +
+                    (form == OperatorForm::matrix
+                         ? " `operator = symmetric` stores an eighth of it where the scan is symmetric;"
+                         : "") +
+                    " `operator = rays` stores no matrix.");
   }
 }
 

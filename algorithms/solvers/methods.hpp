@@ -25,10 +25,10 @@ const std::vector<std::string>& preconditioner_names();
 /// Throws InputError (`precondition`) that lists the names.
 Preconditioner preconditioner_from_name(const std::string& name);
 
-/// A and A^T as sums along rays, or as the stored system matrix (algorithms/matrix). automatic: what is forecast to be
-/// faster.
-enum class OperatorForm { automatic, matrix, rays };
-/// "auto", "matrix", "rays".
+/// A and A^T as sums along rays, or as the stored system matrix (algorithms/matrix), or as an eighth of it, for scans
+/// that are symmetric (sectors_of()). automatic: what is forecast to be faster.
+enum class OperatorForm { automatic, matrix, symmetric, rays };
+/// "auto", "matrix", "symmetric", "rays".
 const std::vector<std::string>& operator_form_names();
 /// Throws InputError (`operator`) that lists the names.
 OperatorForm operator_form_from_name(const std::string& name);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/default_projector.hpp"
@@ -65,8 +66,8 @@ struct Work {
       forms.fdk->longest_local_rows = rows;
     }
     ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
-    if (choose_operator(parameters, geometry, volume, stack, devices).matrix)
-      pair = matrix_pair(matrix_for(devices), std::move(pair), method.penalty);
+    if (const auto choice = choose_operator(parameters, geometry, volume, stack, devices); choice.matrix)
+      pair = matrix_pair(matrix_for(devices, choice.symmetric), std::move(pair), method.penalty);
     const RayOperator A(volume, stack, std::move(pair));
     Program result = solver_program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
@@ -78,9 +79,9 @@ struct Work {
   }
 
   // The matrix, whose lists are made once.
-  std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices) const {
-    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, subsets);
-    auto& matrix = matrices[{options.units, options.chunk_bytes}];
+  std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices, bool symmetric) const {
+    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, symmetric, subsets);
+    auto& matrix = matrices[{options.units, options.symmetric, options.chunk_bytes}];
     if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
     return matrix;
   }
@@ -98,7 +99,7 @@ struct Work {
   ViewSubsets subsets{1, 1};
   Geometry geometry;
   mutable bool units_work = true;
-  mutable std::map<std::pair<bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
+  mutable std::map<std::tuple<bool, bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
 // Totals of the projections: their weighted norm, and the rays that count.

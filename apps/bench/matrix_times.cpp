@@ -20,8 +20,16 @@
 namespace halocline {
 namespace {
 
-const char *const units_mode = "matrix", *const plain_mode = "matrix-plain", *const slices_mode = "slices",
-                  *const rays_mode = "rays";
+// Modes of the stored matrix, and the rest of their names in float32.
+const std::string matrix_mode = "matrix", symmetric_mode = "symmetric", in_float32 = "-plain";
+const char *const slices_mode = "slices", *const rays_mode = "rays";
+
+bool is_stored(const std::string& mode) {
+  return mode.starts_with(matrix_mode) || mode.starts_with(symmetric_mode);
+}
+bool takes_units(const std::string& mode) {
+  return is_stored(mode) && !mode.ends_with(in_float32);
+}
 
 // The modes of one problem on a device, with what they share.
 class ProductTimer {
@@ -45,7 +53,7 @@ class ProductTimer {
   MatrixRate run(const std::string& mode) const {
     MatrixRate rate;
     rate.mode = mode;
-    rate.stored = mode == units_mode || mode == plain_mode;
+    rate.stored = is_stored(mode);
     if (rate.stored)
       stored(rate);
     else
@@ -65,15 +73,16 @@ class ProductTimer {
  private:
   void stored(MatrixRate& rate) const {
     const auto begin = std::chrono::steady_clock::now();
-    const auto matrix = std::make_shared<const SystemMatrix>(scan_.geometry, scan_.volume, scan_.stack, projector_,
-                                                             MatrixOptions{.units = rate.mode == units_mode});
+    MatrixOptions options{.units = takes_units(rate.mode), .symmetric = rate.mode.starts_with(symmetric_mode)};
+    options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device_.max_allocation());
+    const auto matrix =
+        std::make_shared<const SystemMatrix>(scan_.geometry, scan_.volume, scan_.stack, projector_, options);
     rate.list_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rate.tile_bytes = matrix->tile_bytes();
-    const std::size_t slices = scan_.volume.size[2],
-                      slices_of_pass = SystemMatrix::slices_of_block * SystemMatrix::together(slices);
-    const auto passes = static_cast<double>((slices + slices_of_pass - 1) / slices_of_pass);
-    rate.multiply_adds =
-        static_cast<double>(rate.tile_bytes) / sizeof(std::uint16_t) * passes * static_cast<double>(slices_of_pass);
+    const std::size_t slices = scan_.volume.size[2], of_pass = matrix->slices_together(slices);
+    const auto passes = static_cast<double>((slices + of_pass - 1) / of_pass);
+    rate.multiply_adds = static_cast<double>(rate.tile_bytes) / sizeof(std::uint16_t) * passes *
+                         static_cast<double>(SystemMatrix::slices_of_block * matrix->together(slices));
     {
       ProjectionLoop loop(device_, std::make_unique<MatrixProjection>(matrix));
       rate.fill_seconds = seconds_of(loop.slab(), [&] { matrix->start(loop.slab()); });
@@ -123,7 +132,7 @@ class ProductTimer {
 }  // namespace
 
 std::vector<std::string> matrix_modes() {
-  return {units_mode, plain_mode, slices_mode, rays_mode};
+  return {matrix_mode, symmetric_mode, matrix_mode + in_float32, symmetric_mode + in_float32, slices_mode, rays_mode};
 }
 
 const MatrixRate* MatrixTimes::fastest_unstored() const {
@@ -141,9 +150,7 @@ std::optional<double> MatrixTimes::break_even(const MatrixRate& stored) const {
 
 std::string lack_of(const std::string& mode, const MatrixProblem& problem, const Device& device) {
   if (mode == slices_mode && problem.projector != Projector::joseph) return "for the projector joseph only";
-  if ((mode == units_mode || mode == plain_mode) && problem.projector == Projector::distance_driven)
-    return "tiles have the weights of joseph and siddon only";
-  if (mode != units_mode) return {};
+  if (!takes_units(mode)) return {};
   if (const std::string reason = matrix_units_variant().reason_not(device.info()); !reason.empty()) return reason;
   const Finding found = check_variant(matrix_units_variant(), device);
   return found.verdict == Verdict::wrong ? found.text() : "";

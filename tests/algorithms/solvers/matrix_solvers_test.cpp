@@ -118,7 +118,7 @@ TEST(MatrixSolver, RefusesWhatHasNoMatrix) {
                 plan_reconstruct(scan().b.grid, scan().scene.geometry, scan().scene.grid, stored, {}, {small});
               }),
               HasSubstr("`operator = rays` stores no matrix"));
-  EXPECT_THAT(refusal_of([] { operator_form_from_name("tiles"); }), HasSubstr("auto, matrix, rays"));
+  EXPECT_THAT(refusal_of([] { operator_form_from_name("tiles"); }), HasSubstr("auto, matrix, symmetric, rays"));
 }
 
 TEST(MatrixSolver, IsChosenWhereItPays) {
