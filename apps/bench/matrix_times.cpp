@@ -10,12 +10,14 @@
 #include "algorithms/calibration/scan_loop.hpp"
 #include "algorithms/matrix/matrix_projection.hpp"
 #include "algorithms/matrix/matrix_variants.hpp"
+#include "algorithms/solvers/matrix_pair.hpp"
 #include "apps/bench/device_forms.hpp"
 #include "apps/bench/exact_places.hpp"
 #include "apps/bench/left_out.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/profiling/measure.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -73,10 +75,10 @@ class ProductTimer {
  private:
   void stored(MatrixRate& rate) const {
     const auto begin = std::chrono::steady_clock::now();
-    MatrixOptions options{.units = takes_units(rate.mode), .symmetric = rate.mode.starts_with(symmetric_mode)};
-    options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device_.max_allocation());
-    const auto matrix =
-        std::make_shared<const SystemMatrix>(scan_.geometry, scan_.volume, scan_.stack, projector_, options);
+    const ViewSubsets all(static_cast<int>(scan_.stack.size[2]), 1);
+    const auto matrix = std::make_shared<const SystemMatrix>(
+        scan_.geometry, scan_.volume, scan_.stack, projector_,
+        matrix_options(device_models({device_}), takes_units(rate.mode), rate.mode.starts_with(symmetric_mode), all));
     rate.list_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rate.tile_bytes = matrix->tile_bytes();
     const std::size_t slices = scan_.volume.size[2], of_pass = matrix->slices_together(slices);

@@ -342,6 +342,21 @@ void run_matrix(const Devices& devices, Projector::Named projector, bool fan_sta
   run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &raw}}, grid, devices, two_slabs());
 }
 
+// An eighth of a matrix, of two blocks of copies and a part of a third.
+void run_sectors(const Devices& devices, bool fan) {
+  CircularOptions circle{.sid = 60, .sdd = fan ? 90.0 : 0.0};
+  circle.projections = 8;
+  circle.arc = fan ? 360 : 180;
+  circle.fan_stack = fan;
+  const Geometry geometry = circular_geometry(circle);
+  const Grid grid = default_grid({9, 9, 5}, {1, 1, 1}), stack = reference::detector(13, 5, 8, 1.2, 1);
+  const auto matrix = std::make_shared<const SystemMatrix>(geometry, grid, stack, Projector(),
+                                                           MatrixOptions{.symmetric = true, .chunk_bytes = 1 << 13});
+  const Volume volume = reference::random_volume(grid, 7), raw = reference::random_volume(stack, 3);
+  run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, stack, devices, two_slabs());
+  run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &raw}}, grid, devices, two_slabs());
+}
+
 // Patches of several shapes in one launch, of a cone and of a fan beam.
 void run_patches(const Devices& devices, std::size_t rows) {
   const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141}});
@@ -440,6 +455,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
     for (const bool fan_stack : {false, true})
       all.push_back([=](const Devices& devices) { run_matrix(devices, projector, fan_stack); });
+  for (const bool fan : {false, true}) all.push_back([=](const Devices& devices) { run_sectors(devices, fan); });
   for (const std::size_t rows : {1, 6}) all.push_back([=](const Devices& devices) { run_patches(devices, rows); });
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{201, 101, 1}, {501, 301, 1}})
     all.push_back([=](const Devices& devices) { run_large_patches(devices, size); });

@@ -40,10 +40,10 @@ struct Scan {
 };
 
 TEST(Sectors, EveryRayHasOneStoredRay) {
-  for (const Scan& scan : {Scan{}, Scan{.views = 18}, Scan{.columns = 21}, Scan{.views = 2, .columns = 1},
-                           Scan{.first = 270}, Scan{.first = 45}, Scan{.arc = 360}, Scan{.sdd = 200, .first = 45},
-                           Scan{.views = 16, .sdd = 200}, Scan{.views = 12, .sdd = 200},
-                           Scan{.views = 4, .columns = 7, .sdd = 200, .first = 90}}) {
+  for (const Scan& scan :
+       {Scan{}, Scan{.views = 18}, Scan{.columns = 21}, Scan{.views = 2, .columns = 1}, Scan{.first = 270},
+        Scan{.first = 45}, Scan{.arc = 360}, Scan{.sdd = 200, .first = 45}, Scan{.views = 16, .sdd = 200},
+        Scan{.views = 12, .sdd = 200}, Scan{.views = 4, .columns = 7, .sdd = 200, .first = 90}}) {
     const Sectors sectors = scan.sectors();
     SCOPED_TRACE(testing::Message() << scan.views << " views, " << scan.columns << " columns, SDD " << scan.sdd);
     std::vector<int> times(scan.views * scan.columns);

@@ -44,14 +44,30 @@ ReconstructionParameters parameters_of(const std::string& method, OperatorForm f
   return parameters;
 }
 
+// Images by matrix and by rays. In float32 they are near each other. Matrix units round vectors to halves too, which
+// delays conjugate gradients, by two passes at most.
+void expect_alike(const MeasuredScan& of, ReconstructionParameters parameters, const Reconstructed& matrix,
+                  const Reconstructed& rays) {
+  EXPECT_FALSE(matrix.x.voxels == rays.x.voxels) << "another arithmetic has been at work";
+  const bool delayed = parameters.method == "cgls" || parameters.method == "lsqr";
+  if (delayed && matrix_units_serve(device())) {
+    parameters.operator_form = OperatorForm::rays, parameters.passes -= 2;
+    const Reconstructed earlier = of.reconstructed(parameters);
+    const Volume truth = reference::random_volume(of.scene.grid, 7);
+    EXPECT_LT(rms(matrix.x, truth), rms(earlier.x, truth));
+    EXPECT_LT(matrix.result.residual, earlier.result.residual);
+    return;
+  }
+  EXPECT_LT(rms(matrix.x, rays.x), 2e-3 * rms(rays.x, Volume(rays.x.grid)));
+  EXPECT_NEAR(matrix.result.residual, rays.result.residual, 0.05 * rays.result.residual);
+}
+
 class MatrixSolvers : public testing::TestWithParam<const char*> {};
 
 TEST_P(MatrixSolvers, FindTheImageOfRays) {
   const Reconstructed matrix = scan().reconstructed(parameters_of(GetParam(), OperatorForm::matrix)),
                       rays = scan().reconstructed(parameters_of(GetParam(), OperatorForm::rays));
-  EXPECT_LT(rms(matrix.x, rays.x), 2e-3 * rms(rays.x, Volume(rays.x.grid)));
-  EXPECT_FALSE(matrix.x.voxels == rays.x.voxels) << "another arithmetic has been at work";
-  EXPECT_NEAR(matrix.result.residual, rays.result.residual, 0.05 * rays.result.residual);
+  expect_alike(scan(), parameters_of(GetParam(), OperatorForm::rays), matrix, rays);
 }
 
 TEST_P(MatrixSolvers, HaveTheSameBitsOnSlabsAndDevices) {
@@ -76,15 +92,38 @@ INSTANTIATE_TEST_SUITE_P(Methods, MatrixSolvers,
 
 TEST(MatrixSolver, TakesEveryNamedProjector) {
   for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
-    const auto image = [&](OperatorForm form) {
-      ReconstructionParameters parameters = parameters_of("cgls", form);
-      parameters.projector = projector;
-      return scan().reconstructed(parameters).x;
-    };
-    const Volume matrix = image(OperatorForm::matrix), rays = image(OperatorForm::rays);
-    EXPECT_LT(rms(matrix, rays), 2e-3 * rms(rays, Volume(rays.grid))) << projector_name(projector);
-    EXPECT_FALSE(matrix.voxels == rays.voxels);
+    SCOPED_TRACE(projector_name(projector));
+    ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::matrix);
+    parameters.projector = projector;
+    const Reconstructed matrix = scan().reconstructed(parameters);
+    parameters.operator_form = OperatorForm::rays;
+    expect_alike(scan(), parameters, matrix, scan().reconstructed(parameters));
   }
+}
+
+// A fan's scan over a full turn, of which an eighth is stored.
+TEST(MatrixSolver, TakesAnEighthOfASymmetricScan) {
+  CircularOptions circle;
+  circle.sid = 200;
+  circle.sdd = 280;
+  circle.projections = 24;
+  circle.fan_stack = true;
+  const Grid grid = default_grid({14, 14, 9}, {2, 2, 2});
+  const reference::Scene scene{"fans", circular_geometry(circle), reference::detector(29, 9, 24, 1.9, 2), grid};
+  const MeasuredScan fans{
+      scene, project(reference::random_volume(grid, 7), scene.geometry, scene.projections, device()).output};
+  for (const char* method : {"cgls", "sirt", "fista"}) {
+    SCOPED_TRACE(method);
+    const auto image = [&](OperatorForm form) { return fans.reconstructed(parameters_of(method, form)); };
+    expect_alike(fans, parameters_of(method, OperatorForm::rays), image(OperatorForm::symmetric),
+                 image(OperatorForm::rays));
+  }
+  EXPECT_THAT(refusal_of([&] { fans.reconstructed(parameters_of("os-sart", OperatorForm::symmetric)); }),
+              HasSubstr("takes all views at once"));
+  EXPECT_THAT(refusal_of([&] { fans.reconstructed(parameters_of("fdk", OperatorForm::symmetric)); }),
+              HasSubstr("`operator = symmetric` needs a method"));
+  EXPECT_THAT(refusal_of([&] { scan().reconstructed(parameters_of("cgls", OperatorForm::symmetric)); }),
+              HasSubstr("15 x 13 voxels"));
 }
 
 // The residual that is reported last is the projector's: of an image that the matrix fits better than the projector.

@@ -95,7 +95,7 @@ class BenchMatrixTimes : public testing::Test {
 
 // Half precision: of the weights alone, and of the values, too.
 double tolerance(const std::string& mode) {
-  return mode == "matrix" ? 1e-3 : mode == "matrix-plain" ? 1e-4 : 2e-6;
+  return mode == "matrix" ? 1e-3 : mode == "matrix-plain" ? 2e-4 : 2e-6;
 }
 
 void expect_sane(const json& problem, const json& mode) {
@@ -122,26 +122,34 @@ void expect_sane(const json& problem, const json& mode) {
   EXPECT_NEAR(mode["flops_per_s"].get<double>() * seconds, 2 * tiles * 8 * 16 * padded * 2, 1) << name;
 }
 
-TEST_F(BenchMatrixTimes, MeasuresEveryModeForAllSlices) {
-  for (const char* beam : {"parallel", "fan"}) {
-    const Folder f;
-    const Ran ran = done(command({"--slices", "1, 33", "--beam", beam, "--json", "--report", f / "report.json"}));
-    const json results = json::parse(ran.out);
-    EXPECT_EQ(json::parse(content(f / "report.json"))["results"], results);
-    ASSERT_EQ(results["matrices"].size(), 1u);
-    ASSERT_GE(results["benches"].size(), 1u);
-    for (const json& bench : results["benches"]) {
-      ASSERT_EQ(bench["problems"].size(), 2u);
-      EXPECT_EQ(bench["problems"][0]["slices"], 1);
-      EXPECT_EQ(bench["problems"][1]["slices"], 33);
-      for (const json& problem : bench["problems"]) {
-        EXPECT_EQ(problem["beam"], beam);
-        EXPECT_EQ(problem["nonzeros"], results["matrices"][0]["nonzeros"].get<double>());
-        EXPECT_EQ(problem["modes"].size() + problem["left_out"].size(), matrix_modes().size());
-        for (const json& mode : problem["modes"]) expect_sane(problem, mode);
-      }
+void expect_every_mode(const json& results, const char* beam) {
+  ASSERT_EQ(results["matrices"].size(), 1u);
+  ASSERT_GE(results["benches"].size(), 1u);
+  for (const json& bench : results["benches"]) {
+    ASSERT_EQ(bench["problems"].size(), 2u);
+    EXPECT_EQ(bench["problems"][0]["slices"], 1);
+    EXPECT_EQ(bench["problems"][1]["slices"], 33);
+    for (const json& problem : bench["problems"]) {
+      EXPECT_EQ(problem["beam"], beam);
+      EXPECT_EQ(problem["nonzeros"], results["matrices"][0]["nonzeros"].get<double>());
+      EXPECT_EQ(problem["modes"].size() + problem["left_out"].size(), matrix_modes().size());
+      EXPECT_GE(problem["modes"].size(), 2u) << problem["left_out"];  // rays and matrix-plain
+      for (const json& mode : problem["modes"]) expect_sane(problem, mode);
     }
   }
+}
+
+TEST_F(BenchMatrixTimes, MeasuresEveryModeForAllSlices) {
+  for (const char* projector : {"joseph", "siddon", "distance-driven"})
+    for (const char* beam : {"parallel", "fan"}) {
+      SCOPED_TRACE(testing::Message() << projector << ", " << beam);
+      const Folder f;
+      const Ran ran = done(command(
+          {"--slices", "1, 33", "--beam", beam, "--projector", projector, "--json", "--report", f / "report.json"}));
+      const json results = json::parse(ran.out);
+      EXPECT_EQ(json::parse(content(f / "report.json"))["results"], results);
+      expect_every_mode(results, beam);
+    }
 }
 
 TEST_F(BenchMatrixTimes, SaysWhichModesAreLeftOutAndWhy) {
@@ -152,10 +160,6 @@ TEST_F(BenchMatrixTimes, SaysWhichModesAreLeftOutAndWhy) {
   expect_contains(markdown.out, {"| pixels | rays | slices | mode |", "| 16 x 16 | 24 x 32 | 2 | slices |"});
   const Ran siddon = done(command({"--slices", "2", "--projector", "siddon"}));
   expect_contains(siddon.out, {"left out: slices: for the projector joseph only\n", " matrix-plain ", " rays "});
-  const Ran overlap =
-      done(command({"--slices", "2", "--projector", "distance-driven", "--modes", "matrix-plain,rays"}));
-  expect_contains(overlap.out,
-                  {"left out: matrix-plain: tiles have the weights of joseph and siddon only\n", " rays "});
   const Ran large = done({"bench", "matrix", "--sizes", "16,64", "--rays", "24x32", "--slices", "2", "--modes",
                           "matrix-plain", "--seconds", "0.001", "--device-memory", "1M"});
   expect_contains(large.out, {"left out: 64 x 64 pixels, 24 x 32 rays, 2 slices, matrix-plain: ", "memory"});
