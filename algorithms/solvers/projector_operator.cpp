@@ -2,6 +2,7 @@
 
 #include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/moving_pair.hpp"
@@ -136,6 +137,15 @@ LinearOperator operator_of_views(const RayOperator& A, const Space& volume, cons
   return {volume, projections, apply, adjoint};
 }
 
+// Devices for operators that are moved: a scan that is aligned leaves the slices, so CPUs go ray by ray.
+std::vector<DeviceModel> models_to_move(const std::vector<DeviceModel>& devices, const Grid& volume,
+                                        const Grid& projections) {
+  std::vector<DeviceModel> models = models_for(devices, volume.size, projections.size);
+  for (DeviceModel& model : models)
+    if (model.cpu) model.choices[slice_form_choice] = rays_form;
+  return models;
+}
+
 // Refuses what needs another matrix than the stored one.
 [[noreturn]] void refuse_stored(const char* what, const char* wanted) {
   throw InputError({.what = what,
@@ -154,9 +164,8 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
     return operator_of(*stored, on.volume(volume), on.projections(projections), std::nullopt)
         .with_views([](const auto&) -> LinearOperator { refuse_stored("the operator of views()", "these views"); })
         .with_move([](const Geometry&) { refuse_stored("the operator of move_to()", "the other geometry"); });
-  const auto pair_of = [=, models = on.recorder().session().models()](const Geometry& its) {
-    return named_pair(its, volume, projections, named, models);
-  };
+  const auto models = models_to_move(on.recorder().session().models(), volume, projections);
+  const auto pair_of = [=](const Geometry& its) { return named_pair(its, volume, projections, named, models); };
   const auto pair = std::make_shared<MovingPair>(pair_of(geometry));
   const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
   const auto move = [=, fan_stack = geometry.fan_stack(), tables = A.program("projector", 0)](const Geometry& to) {

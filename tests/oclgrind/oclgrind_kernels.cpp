@@ -139,10 +139,12 @@ void run_voxel_driven(const Devices& devices, const std::string& name) {
   if (views.images()) views.back_to_voxels({.hardware_interpolation = true});
 }
 
-// Projectors with slices innermost, rows on slices and between them.
-void run_projectors_within_slices(const Devices& devices, double row_height) {
+// Projectors with slices innermost, rows on slices and between them; columns of which three hold a voxel, and finer
+// ones.
+void run_projectors_within_slices(const Devices& devices, double column_width, double row_height) {
   const Geometry geometry = circular_geometry({.sdd = 0, .angles = {0, 17, 45, 90, 141}});
-  const Grid grid = default_grid({7, 9, 34}, {1, 1, 1}), stack = reference::detector(11, 34, 5, 0.9, row_height);
+  const Grid grid = default_grid({7, 9, 34}, {1, 1, 1}),
+             stack = reference::detector(11, 34, 5, column_width, row_height);
   RunOptions options = two_slabs();
   options.plan.batch = 3;
   const Volume volume = reference::random_volume(grid, 3), raw = reference::random_volume(stack, 4);
@@ -443,8 +445,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan", "fan_stack"})
     for (const auto run : {run_ray_projections, run_ray_backprojections, run_voxel_driven})
       all.push_back([=](const Devices& devices) { run(devices, name); });
-  for (const double row_height : {1.0, 0.7})
-    all.push_back([=](const Devices& devices) { run_projectors_within_slices(devices, row_height); });
+  for (const auto& [column_width, row_height] : {std::pair{0.9, 1.0}, {0.4, 1.0}, {0.9, 0.7}})
+    all.push_back([=](const Devices& devices) { run_projectors_within_slices(devices, column_width, row_height); });
   for (const std::string& method : reconstruction_methods()) {
     if (method == "sart") continue;  // has the kernels of os-sart
     const auto precondition = method == "cgls" ? Preconditioner::ramp : Preconditioner::none;

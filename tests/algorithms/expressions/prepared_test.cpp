@@ -350,6 +350,32 @@ TEST(Prepared, FollowsTheGeometryInSlabsToo) {
   EXPECT_TRUE(same_bits(read(adjoint(A) * uniform(A.range(), 2)), read(adjoint(B) * uniform(B.range(), 2))));
 }
 
+// A scan with a row on each of many slices, where a Context on CPUs has the other forms for its steps.
+TEST(Prepared, FollowsScansOutOfTheirSlices) {
+  if (!device().front().info().cpu()) GTEST_SKIP() << "slices innermost, which GPUs take, are of rays within slices";
+  const Grid grid = default_grid({9, 7, 17}, {2, 2, 2});
+  CircularOptions parallel{.sid = 200, .sdd = 0, .angles = {0, 30, 77}}, fans = parallel;
+  fans.sdd = 300, fans.fan_stack = true;
+  for (const CircularOptions& first : {parallel, fans}) {
+    CircularOptions up = first, tilted = first;
+    up.projection_offset_y = 0.3;
+    if (!first.fan_stack) tilted.out_of_plane_angle = 2, tilted.in_plane_angle = -1;
+    const Grid stack = reference::detector(15, 17, 3, 2.1, 2);
+    const Context on(device());
+    const LinearOperator A = projector(on, circular_geometry(first), grid, stack, Projector::joseph);
+    Array y;
+    const Array x = uniform(A.domain(), 1);
+    const Prepared job = on.record([&] { y = adjoint(A) * (A * x); });
+    for (const CircularOptions& next : {up, tilted, first}) {
+      A.move_to(circular_geometry(next));
+      job.replay();
+      const Context other(device());
+      const LinearOperator B = projector(other, circular_geometry(next), grid, stack, Projector::joseph);
+      EXPECT_TRUE(same_bits(read(y), read(adjoint(B) * (B * uniform(B.domain(), 1)))));
+    }
+  }
+}
+
 TEST(Prepared, RefusesGeometriesThatDoNotFit) {
   const Context on(device());
   const LinearOperator A = projector_on(on);
