@@ -178,7 +178,7 @@ TEST_F(BenchMatrixTimes, ADryRunMeasuresNothing) {
 }
 
 TEST_F(BenchMatrixTimes, RefusesWhatItCannotMeasure) {
-  refused(command({"--modes", "matrix,texture"}), {"--modes", "\"texture\"", "matrix, matrix-plain, slices, rays"});
+  refused(command({"--modes", "matrix,texture"}), {"--modes", "\"texture\"", "matrix, symmetric, matrix-plain, symmetric-plain, slices, rays"});
   for (const char* slices : {"0", "1,", "2.5", "8193"})
     refused(command({"--slices", slices}), {"--slices has", "from 1 to 8192"});
   refused(command({"--seconds", "0"}), {"--seconds"});
