@@ -275,17 +275,9 @@ bool runs_within_slice(const ViewVectors& view, const DetectorPlace& low, const 
   return true;
 }
 
-/// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
-void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching, const DetectorPlace& pixel,
-             const Grid& volume) {
-  const auto ray_to = [&](double du, double dv) {
-    const DetectorPlace at = touching({pixel.u + du, pixel.v + dv});
-    return ray_at(view, at.u, at.v);
-  };
-  const auto direction = ray_to(0, 0).direction;
-  int a = 0;
-  for (int axis = 1; axis < 3; ++axis)
-    if (std::abs(direction[axis]) > std::abs(direction[a])) a = axis;
+/// Enlarges `widths` to what a pixel casts on the first and the last plane across axis a. ray_to: the ray to a point so
+/// many pixels from its middle.
+void enlarge(Vector3& widths, const auto& ray_to, int a, const Grid& volume) {
   const int b = (a + 1) % 3, c = (a + 2) % 3;
   const double end = 0.5 * (static_cast<double>(volume.size[a]) - 1);
   for (const double p : {-end, end}) {
@@ -298,6 +290,20 @@ void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching,
     widths[b] = std::max(widths[b], std::abs(right[0] - left[0]) + std::abs(above[0] - below[0]));
     widths[c] = std::max(widths[c], std::abs(right[1] - left[1]) + std::abs(above[1] - below[1]));
   }
+}
+
+/// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
+void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching, const DetectorPlace& pixel,
+             const Grid& volume) {
+  const auto ray_to = [&](double du, double dv) {
+    const DetectorPlace at = touching({pixel.u + du, pixel.v + dv});
+    return ray_at(view, at.u, at.v);
+  };
+  const auto direction = ray_to(0, 0).direction;
+  const double longest = std::max({std::abs(direction[0]), std::abs(direction[1]), std::abs(direction[2])});
+  constexpr double tie = 0.99;  // rounding may let kernels follow either axis
+  for (int a = 0; a < 3; ++a)
+    if (std::abs(direction[a]) >= tie * longest) enlarge(widths, ray_to, a, volume);
 }
 
 }  // namespace

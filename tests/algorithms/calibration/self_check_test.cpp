@@ -197,7 +197,7 @@ TEST_F(SelfCheck, DevicesCheckNamesReplacedFiles) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  EXPECT_EQ(names.size(), 4 + 12 + 3 + local_tiles().size() + adjoint_bricks().size());
+  EXPECT_EQ(names.size(), 5 + 12 + 3 + local_tiles().size() + adjoint_bricks().size());
 }
 
 }  // namespace
