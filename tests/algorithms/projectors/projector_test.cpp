@@ -559,21 +559,23 @@ TEST(Projector, ImagesOfExactProjectionAreRefusedInOtherWords) {
                                         testing::EndsWith("; leave images out")));
 }
 
-// All views lie where rays follow two axes alike, and rounding decides which one.
+// A view whose rays all follow two axes alike, so that rounding decides which one.
 TEST(DistanceDriven, TakesRaysAlongDiagonals) {
-  CircularOptions circle;
-  circle.sid = 100;
-  circle.sdd = 0;
-  circle.angles = {45, 135, 225, 135.062};
-  const Geometry geometry = circular_geometry(circle);
-  Volume ones(default_grid({17, 17, 3}, {1, 1, 1}));
+  Volume ones(default_grid({9, 9, 3}, {1, 1, 1}));
   std::fill(ones.voxels.begin(), ones.voxels.end(), 1.0F);
-  const Grid detector = reference::detector(15, 3, 4, 1, 1);
-  const auto sums = [&](Projector projector) {
-    return project(ones, geometry, detector, {.projector = projector}, reference::device()).output.voxels;
-  };
-  const auto strips = sums(Projector::distance_driven), lines = sums(Projector::siddon);
-  for (std::size_t n = 0; n < strips.size(); ++n) EXPECT_NEAR(strips[n], lines[n], 0.06 * lines[n]) << n;
+  const Grid detector = reference::detector(15, 3, 1, 1, 1);
+  for (const double angle : {45, 135, 225, 315}) {
+    CircularOptions circle;
+    circle.sid = 100;
+    circle.sdd = 0;
+    circle.angles = {angle};
+    const auto sums = [&](Projector projector) {
+      return project(ones, circular_geometry(circle), detector, {.projector = projector}, reference::device())
+          .output.voxels;
+    };
+    const auto strips = sums(Projector::distance_driven), lines = sums(Projector::siddon);
+    for (std::size_t n = 0; n < strips.size(); ++n) EXPECT_NEAR(strips[n], lines[n], 0.5) << angle << ' ' << n;
+  }
 }
 
 }  // namespace
