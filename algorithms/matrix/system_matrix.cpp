@@ -18,18 +18,20 @@ constexpr double most_height = 1 + 1e-4, widened = 1.05;  // widened: RayTable::
 
 std::string refusal(const RayTable& table, const Grid& volume, const Grid& projections, const Projector& projector) {
   if (projector.users())
-    return "`operator = matrix` stores the weights of joseph, siddon and distance-driven; " +
+    return "the stored system matrix (`operator`) has the weights of joseph, siddon and distance-driven; " +
            projector_text(projector) + " goes with `operator = rays`";
   const auto rows = slice_rows(table, volume, projections);
   if (!rows || !rows->aligned)
     return fmt::format(
-        "`operator = matrix` needs a parallel beam, a fan or a stack of fans, with a row of the detector on each "
+        "the stored system matrix (`operator`) needs a parallel beam, a fan or a stack of fans, with a row of the "
+        "detector on each "
         "slice; `geometry` has {}. Use `operator = rays`",
         rows ? "rows of the detector between slices" : "rays that leave their slices");
   const double height = table.widths[2] / widened;
   if (projector == Projector::distance_driven && !table.within_slice && height > most_height)
     return fmt::format(
-        "`operator = matrix` with `projector = distance-driven` needs pixels that are no higher than slices; "
+        "the stored system matrix (`operator`) with `projector = distance-driven` needs pixels that are no higher than "
+        "slices; "
         "`geometry` has pixels {:.3g} slices high. Use `operator = rays`, or `projector = joseph`",
         height);
   return "";
