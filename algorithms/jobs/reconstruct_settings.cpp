@@ -53,8 +53,7 @@ void add_method(Settings& settings, ReconstructSettings& reconstruct) {
           "operator", reconstruct.operator_form,
           "matrix: of scans whose rays run within slices, the system matrix is stored in half precision, by the matrix "
           "units of NVIDIA's GPUs or in float32. symmetric: an eighth of it, where the scan has the symmetry of a "
-          "square. "
-          "auto: that where many slices and passes make up for storing it")
+          "square. auto: that where many slices and passes make up for storing it")
       .one_of(operator_form_names());
   settings.add("relaxation", p.relaxation, "How far each step goes, between 0 and 2").unit("W");
   settings

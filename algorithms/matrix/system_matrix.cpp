@@ -24,15 +24,13 @@ std::string refusal(const RayTable& table, const Grid& volume, const Grid& proje
   if (!rows || !rows->aligned)
     return fmt::format(
         "the stored system matrix (`operator`) needs a parallel beam, a fan or a stack of fans, with a row of the "
-        "detector on each "
-        "slice; `geometry` has {}. Use `operator = rays`",
+        "detector on each slice; `geometry` has {}. Use `operator = rays`",
         rows ? "rows of the detector between slices" : "rays that leave their slices");
   const double height = table.widths[2] / widened;
   if (projector == Projector::distance_driven && !table.within_slice && height > most_height)
     return fmt::format(
         "the stored system matrix (`operator`) with `projector = distance-driven` needs pixels that are no higher than "
-        "slices; "
-        "`geometry` has pixels {:.3g} slices high. Use `operator = rays`, or `projector = joseph`",
+        "slices; `geometry` has pixels {:.3g} slices high. Use `operator = rays`, or `projector = joseph`",
         height);
   return "";
 }
