@@ -216,7 +216,7 @@ def command_line():
     parser.add_argument("--slices", type=int, default=32, help="images that are reconstructed at once")
     parser.add_argument("--beam", choices=["fan", "parallel"], default="fan")
     parser.add_argument("--method", default="cgls")
-    parser.add_argument("--operators", nargs="+", choices=["rays", "matrix", "symmetric"], default=["rays", "matrix"])
+    parser.add_argument("--operators", nargs="+", choices=["rays", "matrix", "matrix-half", "symmetric"], default=["rays", "matrix"])
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--fewer", type=int, default=100)
     parser.add_argument("--runs", type=int, default=3)

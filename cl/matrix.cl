@@ -2,8 +2,8 @@
 // Goossens 2021): A of a slice is the same for all. It is stored as tiles of 8 rays x 16 pixels that are not all 0 (matrix_fill.cl), and
 // both directions read the same tiles.
 //
-// Slices are in blocks of 16. Vectors are in the order in which matrix units take them:
-// x[pixel tile][block]: 16 pixels x 16 slices; y[ray tile][block]: 8 rays x 16 slices; `blocks` of them. UNITS: of half precision, each slice
+// Slices are in blocks of SLICES. Vectors are in the order in which matrix units take them:
+// x[pixel tile][block]: 16 pixels x SLICES; y[ray tile][block]: 8 rays x SLICES; `blocks` of them. UNITS: halves (tile_nvidia.clh), each slice
 // times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others. Without: float32.
 //
 // Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of the ray tiles 4 s to 4 s + 3
@@ -11,7 +11,8 @@
 // in the order of the lists: the same bits always.
 // SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and matrix_backproject writes the sums of copies, which
 // matrix_fold adds.
-// UNITS: tile_nvidia.clh; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. Tunables: WARPS, DEPTH, UNROLL.
+// UNITS: tile_nvidia.clh; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. SPLIT: the WARPS of a work-group share the list of a
+// super-tile, for scans of few. Tunables: WARPS, DEPTH, UNROLL.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
@@ -23,7 +24,6 @@
 #include "tile_plain.clh"
 #endif
 
-#define SLICES 16
 #define RAYS 8
 #define PIXELS 16
 #ifndef WARPS
@@ -95,18 +95,21 @@ __kernel void matrix_voxels(__global const float* restrict volume, __global cons
   const uint tile = get_global_id(1);
   if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = pixel_places[tile];
+  float numbers[VOXELS_OF_LANE];
+#pragma unroll
   for (int e = 0; e < VOXELS_OF_LANE; ++e) {
-    const int copied = block * SLICES + slice_of_half(lane, e), slice = copied / COPIES, pixel = place_of_half(lane, e);
+    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES,
+              pixel = place_of_number(lane, e);
     int2 at = (int2)(place.x + pixel % 4, place.y + pixel / 4);
-    float value = 0.0f;
+    numbers[e] = 0.0f;
     if (extent.offset + slice < extent.end && at.x < extent.nx && at.y < extent.ny) {
 #ifdef SECTORS
       at = voxel_of_copy(at, copied % COPIES, extent, tiling);
 #endif
-      value = UP(volume[((size_t)slice * extent.ny + at.y) * extent.nx + at.x], largest[slice]);
+      numbers[e] = UP(volume[((size_t)slice * extent.ny + at.y) * extent.nx + at.x], largest[slice]);
     }
-    store_half_of_lane(value, (size_t)tile * tiling.blocks + block, lane, e, VOXELS_OF_LANE, x);
   }
+  store_voxels(numbers, (size_t)tile * tiling.blocks + block, lane, x);
 }
 
 // Values of a part, whose `end` ray tiles begin at first_tile of y. Rays of views that the batch does not hold are 0. Work-items: (LANES, ray tiles, blocks).
@@ -117,16 +120,18 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
   const uint tile = get_global_id(1);
   if (lane >= LANES || tile >= tiling.end || block >= tiling.blocks) return;
   const int2 place = ray_places[tile];
+  float numbers[VALUES_OF_LANE];
+#pragma unroll
   for (int e = 0; e < VALUES_OF_LANE; ++e) {
-    const int copied = block * SLICES + slice_of_half(lane, e), slice = copied / COPIES, ray = place_of_half(lane, e),
-              k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
+    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES,
+              ray = place_of_number(lane, e), k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
     const int2 at = ray_at(place, ray, copied, batch, tiling);
-    float value = 0.0f;
+    numbers[e] = 0.0f;
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && at.x >= 0)
-      value = UP(raw[((size_t)at.y * batch.held + row) * batch.columns + at.x],
-                 largest[(size_t)slice * tiling.parts + tiling.part]);
-    store_half_of_lane(value, (size_t)(tiling.first_tile + tile) * tiling.blocks + block, lane, e, VALUES_OF_LANE, y);
+      numbers[e] = UP(raw[((size_t)at.y * batch.held + row) * batch.columns + at.x],
+                      largest[(size_t)slice * tiling.parts + tiling.part]);
   }
+  store_values(numbers, (size_t)(tiling.first_tile + tile) * tiling.blocks + block, lane, y);
 }
 
 // Adds the sums of a ray tile's rays, in units of Tiling::unit.
@@ -142,14 +147,38 @@ INLINE void add_to_rays(Sums sums, __global float* restrict projections, __globa
   }
 }
 
-// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS).
+#ifdef SPLIT
+// Places of a super-tile's list that a warp takes, and the number of tiles before them, of which counts[w] are warp w's.
+INLINE uint2 part_of_list(uint2 list, __global const uint* restrict super_places, __local uint* counts, uint* before) {
+  const int warp = get_local_id(1);
+  const uint length = list.y - list.x;
+  const uint2 part = (uint2)(list.x + length * warp / WARPS, list.x + length * (warp + 1) / WARPS);
+  if (get_local_id(0) == 0) counts[warp] = 0u;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint tiles = 0u;
+  for (uint n = part.x + (uint)get_local_id(0); n < part.y; n += LANES) tiles += popcount(super_places[n] & 15u);
+  atomic_add(counts + warp, tiles);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int w = 0; w < warp; ++w) *before += counts[w];
+  return part;
+}
+#endif
+
+// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS); SPLIT: WARPS times as
+// many along y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
     __global const void* restrict tiles, __global const uint* restrict ray_begin,
     __global const uint* restrict super_begin, __global const uint* restrict super_places,
     __global const void* restrict x, __global const uint* restrict largest, __global const int2* restrict ray_places,
     __global float* restrict projections, Extent extent, Batch batch, Tiling tiling) {
   const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
+#ifdef SPLIT
+  const uint super = tiling.first + (uint)get_group_id(1);
+  __local Sums shared[WARPS][4][BLOCKS][LANES];
+  __local uint counts[WARPS];
+#else
   const uint super = tiling.first + (uint)get_global_id(1);
+#endif
   if (super >= tiling.end) return;
   Sums sums[4][BLOCKS];
   bool any = false;  // ray with a view of the batch
@@ -167,15 +196,19 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
   }
   if (!any) return;
   uint next = ray_begin[4 * super] - tiling.first_tile;
-  const uint end = super_begin[super + 1];
-  for (uint n = super_begin[super]; n < end; n += DEPTH) {
+  uint2 list = (uint2)(super_begin[super], super_begin[super + 1]);
+#ifdef SPLIT
+  list = part_of_list(list, super_places, counts, &next);
+#endif
+  uint ahead[DEPTH];
+  for (int d = 0; d < DEPTH; ++d) ahead[d] = list.x + d < list.y ? super_places[list.x + d] : 0u;
+  for (uint n = list.x; n < list.y; n += DEPTH) {
     uint place[DEPTH];
     Voxels voxels[DEPTH][BLOCKS];
     Tile tile[DEPTH][4];
 #pragma unroll
-    for (int d = 0; d < DEPTH; ++d) place[d] = n + d < end ? super_places[n + d] : 0u;
-#pragma unroll
     for (int d = 0; d < DEPTH; ++d) {
+      place[d] = ahead[d];
       for (int b = 0; b < BLOCKS; ++b)
         voxels[d][b] =
             load_voxels(x, (size_t)(place[d] >> 4) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
@@ -184,15 +217,34 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
         if (place[d] & (1u << t)) tile[d][t] = load_tile(tiles, next++, lane);
     }
 #pragma unroll
+    for (int d = 0; d < DEPTH; ++d) ahead[d] = n + DEPTH + d < list.y ? super_places[n + DEPTH + d] : 0u;
+#pragma unroll
     for (int d = 0; d < DEPTH; ++d)
 #pragma unroll
       for (int t = 0; t < 4; ++t)
         if (place[d] & (1u << t))
-          for (int b = 0; b < BLOCKS; ++b) add_rays(&sums[t][b], voxels[d][b], tile[d][t]);
+          for (int b = 0; b < BLOCKS; ++b) {
+            Sums part = part_of_sums(sums[t][b]);
+            add_rays(&part, voxels[d][b], tile[d][t]);
+            sums[t][b] = with_part(sums[t][b], part);
+          }
   }
+#ifdef SPLIT
+  const int warp = get_local_id(1);
+  for (int t = 0; t < 4; ++t)
+    for (int b = 0; b < BLOCKS; ++b) shared[warp][t][b][lane] = sums[t][b];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int t = warp; t < 4; t += WARPS)
+    for (int b = 0; b < BLOCKS; ++b) {
+      Sums sum = shared[0][t][b][lane];
+      for (int w = 1; w < WARPS; ++w) sum += shared[w][t][b][lane];
+      add_to_rays(sum, projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, tiling);
+    }
+#else
   for (int t = 0; t < 4; ++t)
     for (int b = 0; b < BLOCKS; ++b)
       add_to_rays(sums[t][b], projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, tiling);
+#endif
 }
 
 // Work-items: (LANES, pixel tiles, blocks / BLOCKS). first: the chunk's place in pixel_begin; end: pixel tiles; first_tile: the part's in y.
@@ -229,11 +281,15 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
             y, (size_t)(tiling.first_tile + ray_tile[d]) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
     }
 #pragma unroll
-    for (int d = 0; d < UNROLL; ++d)
-      if (n + d < end) {
-        const Tile across = turned(tile[d]);
-        for (int b = 0; b < BLOCKS; ++b) add_pixels(&sums[0][b], &sums[1][b], values[d][b], across);
-      }
+    for (int d = 0; d < UNROLL; ++d) tile[d] = turned(tile[d]);
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b) {
+      Sums low = part_of_sums(sums[0][b]), high = part_of_sums(sums[1][b]);
+#pragma unroll
+      for (int d = 0; d < UNROLL; ++d)
+        if (n + d < end) add_pixels(&low, &high, values[d][b], tile[d]);
+      sums[0][b] = with_part(sums[0][b], low), sums[1][b] = with_part(sums[1][b], high);
+    }
   }
   const int2 place = pixel_places[pixel_tile];
   for (int h = 0; h < 2; ++h)

@@ -34,7 +34,7 @@ Blocks blocks_with(const SystemMatrix& matrix, const Slab& slab, Range slices) {
           static_cast<std::size_t>(last - first + 1)};
 }
 
-// A pass over all tiles for each two blocks of slices; as measured on an H100, at 80 % of the rate of copies.
+// A pass over all tiles for each `together` blocks of slices; as measured on an H100, at 80 % of the rate of copies.
 KernelCost cost_of(const SystemMatrix& matrix, const char* name, const Requirements& requirements) {
   const std::size_t slices = matrix.volume().size[2], passes = parts_of(slices, matrix.slices_together(slices));
   KernelCost cost;
@@ -63,7 +63,7 @@ Requirements MatrixProjection::requirements() const {
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
                           .elements = matrix_->copies() * pixels_of_tile * matrix_->pixel_tiles(),
-                          .slice_step = SystemMatrix::slices_of_block / matrix_->copies()},
+                          .slice_step = matrix_->slices_of_block() / matrix_->copies()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = 1}};
   matrix_->declare(requirements);
   requirements.kernels = {"matrix_project"};
@@ -98,8 +98,10 @@ void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
       const TileChunk& chunk = part.structure.chunks[c];
       auto tiling = matrix_->tiling(p, slices, chunk.super_begin, chunk.super_end, chunk.begin);
       tiling.first_block = blocks.first;
-      slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices)},
-                  {matrix_->lanes(), chunk.super_end - chunk.super_begin, blocks.groups},
+      const std::size_t supers = chunk.super_end - chunk.super_begin;
+      const bool split = matrix_->split(p);
+      slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices) + (split ? " -D SPLIT" : "")},
+                  {matrix_->lanes(), (split ? SystemMatrix::warps : 1) * supers, blocks.groups},
                   {matrix_->lanes(), SystemMatrix::warps, 1},
                   {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "ray_begin")),
                    in(SystemMatrix::list_name(p, "super_begin")), in(SystemMatrix::list_name(p, "super_places")),
@@ -120,7 +122,7 @@ Requirements MatrixBackprojection::requirements() const {
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
                           .elements = matrix_->copies() * rays_of_tile * matrix_->ray_tiles(),
-                          .slice_step = SystemMatrix::slices_of_block / matrix_->copies()},
+                          .slice_step = matrix_->slices_of_block() / matrix_->copies()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = matrix_->parts().size()}};
   if (matrix_->copies() > 1)
     requirements.arrays.push_back(

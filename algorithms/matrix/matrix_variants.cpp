@@ -9,27 +9,29 @@
 namespace halocline {
 namespace {
 
-constexpr double rounding = 1e-3;  // of half precision, of the largest value
+// Errors of the largest value: of one half a number, and of two
+constexpr double rounding_of_half = 1e-3, rounding_of_two = 1e-6;
 
 // A parallel beam on two blocks of slices, and a part of a third.
-std::shared_ptr<const SystemMatrix> trial_matrix(bool units) {
+std::shared_ptr<const SystemMatrix> trial_matrix(const MatrixOptions& options) {
   CircularOptions circle;
   circle.sid = 100;
   circle.sdd = 0;
   circle.projections = 19;
   const Grid volume = default_grid({33, 29, 37}, {1, 1, 1});
   const Grid stack{.size = {41, 37, 19}, .spacing = {1, 1, 1}, .origin = {-20, -18, 0}};
-  return std::make_shared<SystemMatrix>(circular_geometry(circle), volume, stack, Projector(),
-                                        MatrixOptions{.units = units});
+  return std::make_shared<SystemMatrix>(circular_geometry(circle), volume, stack, Projector(), options);
 }
 
-Finding compared_by_size(const Volume& found, const Volume& expected) {
+Finding compared_by_size(const Volume& found, const Volume& expected, double rounding) {
   const double largest = *std::max_element(expected.voxels.begin(), expected.voxels.end());
   return compared(found, expected, rounding * largest);
 }
 
-Finding check_units(const Device& device) {
-  const auto units = trial_matrix(true), plain = trial_matrix(false);
+// Both directions beside float32.
+Finding check_vectors(const Device& device, bool half_vectors) {
+  const auto units = trial_matrix({.units = true, .half_vectors = half_vectors}), plain = trial_matrix({});
+  const double rounding = half_vectors ? rounding_of_half : rounding_of_two;
   const auto project = [&](const auto& matrix) {
     const Volume volume = trial_volume(matrix->volume());
     return run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, matrix->projections(), {device})
@@ -40,8 +42,14 @@ Finding check_units(const Device& device) {
     return run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &stack}}, matrix->volume(), {device})
         .output;
   };
-  const Finding forward = compared_by_size(project(units), project(plain));
-  return forward.verdict == Verdict::right ? compared_by_size(backproject(units), backproject(plain)) : forward;
+  const Finding forward = compared_by_size(project(units), project(plain), rounding);
+  return forward.verdict == Verdict::right ? compared_by_size(backproject(units), backproject(plain), rounding)
+                                           : forward;
+}
+
+Finding check_units(const Device& device) {
+  const Finding two = check_vectors(device, false);
+  return two.verdict == Verdict::right ? check_vectors(device, true) : two;
 }
 
 }  // namespace

@@ -177,8 +177,16 @@ structs::Tiling SystemMatrix::tiling(std::size_t part, std::size_t slices, std::
 }
 
 std::string SystemMatrix::options(std::size_t slices) const {
-  return fmt::format("{}{}-D WARPS={} -D BLOCKS={}", options_.units ? "-D UNITS " : "", sectors_ ? "-D SECTORS " : "",
-                     warps, together(slices));
+  return fmt::format("{}{}-D WARPS={} -D BLOCKS={}",
+                     two_halves()     ? "-D UNITS "
+                     : options_.units ? "-D UNITS -D HALF_VECTORS "
+                                      : "",
+                     sectors_ ? "-D SECTORS " : "", warps, together(slices));
+}
+
+bool SystemMatrix::split(std::size_t part) const {
+  constexpr std::uint32_t fewest_super_tiles = 8192;  // two waves of an H100
+  return options_.units && parts_[part].structure.rays.tiles() / super_ray_tiles < fewest_super_tiles;
 }
 
 void SystemMatrix::start(Slab& slab) const {

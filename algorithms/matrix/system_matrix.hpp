@@ -2,6 +2,7 @@
 // products with it and its transpose (cl/matrix.cl; Nourazar & Goossens 2021).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@ static_assert(sizeof(Tiling) == 15 * 4);
 
 struct MatrixOptions {
   bool units = false;                                   ///< the matrix units of NVIDIA's GPUs; else float32
+  bool half_vectors = false;                            ///< units: one half a number of x and y, not the sum of two
   bool symmetric = false;                               ///< the rays of an eighth of the scan; needs one part
   std::vector<int> parts = {};                          ///< views of each part, e.g. of subsets; empty: one part
   std::uint64_t chunk_bytes = std::uint64_t{16} << 30;  ///< most bytes of tiles in a buffer
@@ -65,7 +67,7 @@ class SystemMatrix {
   std::size_t ray_tiles() const { return first_ray_tile(parts_.size()); }
   std::uint64_t tile_bytes() const;  ///< of the tiles
   std::size_t lanes() const { return options_.units ? 32 : 16; }
-  std::size_t value_bytes() const { return options_.units ? 2 : 4; }  ///< of a number of x and y
+  std::size_t value_bytes() const { return options_.units && options_.half_vectors ? 2 : 4; }  ///< of x and y
   bool units() const { return options_.units; }
   /// A launch for a part and so many slices; all its blocks, and first to end of what each kernel says.
   structs::Tiling tiling(std::size_t part, std::size_t slices, std::uint32_t first, std::uint32_t end,
@@ -75,16 +77,23 @@ class SystemMatrix {
   std::string options(std::size_t slices) const;
   /// Copies of a slice that are multiplied: one for each sector (cl/matrix_sectors.clh).
   std::size_t copies() const { return sectors_ ? Sectors::count : 1; }
-  /// Blocks of 16 copies of so many slices, and those of a work-group.
-  std::size_t blocks(std::size_t slices) const { return parts_of(copies() * slices, slices_of_block); }
-  std::size_t together(std::size_t slices) const { return copies() * slices > slices_of_block ? 2 : 1; }
-  std::size_t slices_together(std::size_t slices) const { return slices_of_block * together(slices) / copies(); }
+  /// Copies of slices that matrix units take at once, and a work-item of float32.
+  std::size_t slices_of_block() const { return two_halves() ? rows_of_block / 2 : rows_of_block; }
+  /// Blocks of so many slices, and those of a work-group.
+  std::size_t blocks(std::size_t slices) const { return parts_of(copies() * slices, slices_of_block()); }
+  std::size_t together(std::size_t slices) const { return std::min<std::size_t>(blocks(slices), two_halves() ? 4 : 2); }
+  std::size_t slices_together(std::size_t slices) const { return slices_of_block() * together(slices) / copies(); }
 
-  static constexpr std::size_t slices_of_block = 16, warps = 4;
+  /// True where the warps of a work-group share a super-tile's list: where a part has few. Other bits, but the same of
+  /// any slices.
+  bool split(std::size_t part) const;
+
+  static constexpr std::size_t rows_of_block = 16, warps = 4;  // rows: of products, two a slice of two halves
   static std::string tiles_name(std::size_t part, std::size_t chunk);
   static std::string list_name(std::size_t part, const char* list);
 
  private:
+  bool two_halves() const { return options_.units && !options_.half_vectors; }
   void fill(Slab& slab, std::size_t part) const;
 
   MatrixOptions options_;

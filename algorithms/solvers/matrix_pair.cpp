@@ -12,15 +12,25 @@
 namespace halocline {
 namespace {
 
-// Passes of slices after which listing the tiles on the host has paid, and slices that fill a block of matrix units.
-// On an H100, 512^2 from 720 x 512 rays: 0.08 ms a slice and pass instead of 0.25; the lists take 1.1 s of two cores.
-constexpr std::size_t fewest_slice_passes = 8000, fewest_slices = 16;
+// Slices x passes after which listing the tiles on the host has paid, and slices that fill blocks of matrix units. On
+// an H100, 512^2 from 720 x 512 rays, 32 slices: 0.13 ms a slice and pass instead of 0.2; the lists take 1.1 s of two
+// cores. An eighth of them takes 0.15 s, and 0.15 ms; of one slice 0.4 ms instead of 2.5.
+constexpr std::size_t fewest_slices = 16, matrix_pays = 16000, matrix_pays_over_symmetric = 46000, symmetric_pays = 100;
 constexpr double weights_of_ray = 2.0, full = 0.2;  // pixels a line that it crosses, of columns as wide; tiles
 
 // Bytes of tiles, roughly.
 double forecast_bytes(const Grid& volume, const Grid& projections) {
   const double rays = static_cast<double>(projections.size[0]) * static_cast<double>(projections.size[2]);
   return 2 * rays * weights_of_ray * static_cast<double>(std::max(volume.size[0], volume.size[1])) / full;
+}
+
+bool is_symmetric(const Geometry& geometry, const Grid& volume, const Grid& projections) {
+  try {
+    sectors_of(geometry, volume, projections);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
   const SolverMethod& method = solver_method(parameters.method);
   const bool exact_adjoint = !method.fdk && !method.voxel_driven;
   if (const OperatorForm form = parameters.operator_form;
-      form == OperatorForm::matrix || form == OperatorForm::symmetric) {
+      form != OperatorForm::automatic && form != OperatorForm::rays) {
     const std::string& name = operator_form_names()[static_cast<std::size_t>(form)];
     if (!exact_adjoint)
       throw InputError(fmt::format(
@@ -47,7 +57,7 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
       throw InputError(fmt::format(
           "`operator = {}` excludes `interpolation = hardware`: its steps have weights of their own", name));
   }
-  if (!exact_adjoint || parameters.hardware_interpolation) return {false, ""};
+  if (!exact_adjoint || parameters.hardware_interpolation) return {};
   return choose_operator(
       {parameters.operator_form, pass_count(parameters), subset_count(parameters, geometry.views.size())}, geometry,
       volume, projections, *parameters.projector, devices);
@@ -61,36 +71,52 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
         "`operator = symmetric` takes all views at once, and this method ordered subsets of them; take `subsets = 1` "
         "or "
         "`operator = matrix`");
-  if (use.form != OperatorForm::automatic)
-    return {use.form != OperatorForm::rays, "", use.form == OperatorForm::symmetric};
-  if (use.subsets > 1) return {false, "views of a subset are too far apart to share tiles"};
+  if (use.form != OperatorForm::automatic) return {use.form, ""};
+  if (use.subsets > 1) return {OperatorForm::rays, "views of a subset are too far apart to share tiles"};
+  if (!have_matrix_units(devices)) return {OperatorForm::rays, "no matrix units"};
+  if (!refusal_to_store(geometry, volume, projections, projector).empty())
+    return {OperatorForm::rays, "rays leave their slices"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
-  if (!have_matrix_units(devices)) return {false, "no matrix units"};
-  if (!refusal_to_store(geometry, volume, projections, projector).empty()) return {false, "rays leave their slices"};
-  if (slices < fewest_slices || slices * passes < fewest_slice_passes)
-    return {false, fmt::format("{} slices in {} passes do not pay for storing it; {} passes would", slices, passes,
-                               std::max<std::size_t>(1, fewest_slice_passes / std::max<std::size_t>(slices, 1)))};
-  const double bytes = forecast_bytes(volume, projections);
-  if (std::any_of(devices.begin(), devices.end(),
-                  [&](const DeviceModel& device) { return 2 * bytes > static_cast<double>(device.memory); }))
-    return {false, fmt::format("the matrix would take {:.3g} GB", 1e-9 * bytes)};
-  return {true, fmt::format("{} slices in {} passes, {:.3g} GB", slices, passes, 1e-9 * bytes)};
+  const bool symmetric = is_symmetric(geometry, volume, projections);
+  const auto bytes = [&](OperatorForm form) {
+    return forecast_bytes(volume, projections) / (form == OperatorForm::symmetric ? Sectors::count : 1);
+  };
+  const auto fits = [&](OperatorForm form) {
+    return std::all_of(devices.begin(), devices.end(), [&](const DeviceModel& device) {
+      return 2 * bytes(form) <= static_cast<double>(device.memory);
+    });
+  };
+  const std::string work = fmt::format("{} slices in {} passes", slices, passes);
+  OperatorForm form = OperatorForm::rays;
+  if (slices >= fewest_slices && slices * passes >= (symmetric ? matrix_pays_over_symmetric : matrix_pays))
+    form = OperatorForm::matrix;
+  if (symmetric && passes >= symmetric_pays && (form == OperatorForm::rays || !fits(form)))
+    form = OperatorForm::symmetric;
+  if (form == OperatorForm::rays) {
+    if (!symmetric && slices < fewest_slices)
+      return {form, fmt::format("{} do not pay for storing it; it takes {} slices", work, fewest_slices)};
+    return {form, fmt::format("{} do not pay for storing it; {} passes would", work,
+                              symmetric ? symmetric_pays : matrix_pays / slices)};
+  }
+  if (!fits(form)) return {OperatorForm::rays, fmt::format("the matrix would take {:.3g} GB", 1e-9 * bytes(form))};
+  return {form, fmt::format("{}, {:.3g} GB", work, 1e-9 * bytes(form))};
 }
 
 void log_choice(const OperatorChoice& choice) {
   if (choice.reason.empty()) return;
-  library_log()->log(choice.matrix ? spdlog::level::info : spdlog::level::debug, "operator: {} ({})",
-                     choice.matrix ? "matrix" : "rays", choice.reason);
+  library_log()->log(choice.stored() ? spdlog::level::info : spdlog::level::debug, "operator: {} ({})",
+                     operator_form_names()[static_cast<std::size_t>(choice.form)], choice.reason);
 }
 
 bool matrix_units_serve(const std::vector<Device>& devices) {
   return have_matrix_units(device_models(devices)) && variant_works(matrix_units_variant(), devices, "float32 serves");
 }
 
-MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, bool symmetric,
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, OperatorForm form,
                              const ViewSubsets& subsets) {
   MatrixOptions options;
-  options.units = units, options.symmetric = symmetric;
+  options.units = units;
+  options.half_vectors = form == OperatorForm::matrix_half, options.symmetric = form == OperatorForm::symmetric;
   for (const DeviceModel& device : devices)
     if (device.max_allocation > 0)
       options.chunk_bytes = std::min<std::uint64_t>(options.chunk_bytes, device.max_allocation);

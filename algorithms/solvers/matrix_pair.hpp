@@ -18,9 +18,9 @@ bool have_matrix_units(std::span<const DeviceModel> devices);
 
 /// Reason why a solver takes the matrix, or does not: for people who left the choice to it.
 struct OperatorChoice {
-  bool matrix = false;
+  OperatorForm form = OperatorForm::rays;  ///< not OperatorForm::automatic
   std::string reason;
-  bool symmetric = false;  ///< an eighth of the matrix (sectors_of())
+  bool stored() const { return form != OperatorForm::rays; }
 };
 /// The choice for the geometry, whose views are sorted by subset. Throws InputError for `operator = matrix` of a method
 /// without an exact adjoint, and for `operator = symmetric` with ordered subsets.
@@ -41,8 +41,8 @@ void log_choice(const OperatorChoice& choice);
 
 /// True if matrix units are there and pass their self-check; a warning says if they fail it.
 bool matrix_units_serve(const std::vector<Device>& devices);
-/// Options for these devices: buffers that they take. A part for each subset.
-MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, bool symmetric,
+/// Options of a stored form for these devices: buffers that they take. A part for each subset.
+MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, OperatorForm form,
                              const ViewSubsets& subsets);
 
 /// Does the work, and adds to a PlanError what needs less memory than a matrix that was asked for.
@@ -51,9 +51,9 @@ auto with_matrix_remedy(OperatorForm form, Work&& work) {
   try {
     return work();
   } catch (const PlanError& error) {
-    if (form != OperatorForm::matrix && form != OperatorForm::symmetric) throw;
+    if (form == OperatorForm::automatic || form == OperatorForm::rays) throw;
     throw PlanError(std::string(error.what()) +
-                    (form == OperatorForm::matrix
+                    (form != OperatorForm::symmetric
                          ? " `operator = symmetric` stores an eighth of it where the scan is symmetric;"
                          : "") +
                     " `operator = rays` stores no matrix.");

@@ -149,7 +149,7 @@ const std::vector<std::string>& preconditioner_names() {
 }
 
 const std::vector<std::string>& operator_form_names() {
-  static const std::vector<std::string> names{"auto", "matrix", "symmetric", "rays"};
+  static const std::vector<std::string> names{"auto", "matrix", "matrix-half", "symmetric", "rays"};
   return names;
 }
 

@@ -27,8 +27,8 @@ Preconditioner preconditioner_from_name(const std::string& name);
 
 /// A and A^T as sums along rays, or as the stored system matrix (algorithms/matrix), or as an eighth of it, for scans
 /// that are symmetric (sectors_of()). automatic: what is forecast to be faster.
-enum class OperatorForm { automatic, matrix, symmetric, rays };
-/// "auto", "matrix", "symmetric", "rays".
+enum class OperatorForm { automatic, matrix, matrix_half, symmetric, rays };
+/// "auto", "matrix", "matrix-half", "symmetric", "rays".
 const std::vector<std::string>& operator_form_names();
 /// Throws InputError (`operator`) that lists the names.
 OperatorForm operator_form_from_name(const std::string& name);

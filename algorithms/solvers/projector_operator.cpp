@@ -52,9 +52,9 @@ std::optional<RayOperator> matrix_operator(const Context& on, const Geometry& ge
   const OperatorChoice choice = choose_operator({form, passes_of_operators, subsets.count()}, geometry, volume,
                                                 projections, projector, session.models());
   log_choice(choice);
-  if (!choice.matrix) return std::nullopt;
+  if (!choice.stored()) return std::nullopt;
   const MatrixOptions options =
-      matrix_options(session.models(), matrix_units_serve(session.devices()), choice.symmetric, subsets);
+      matrix_options(session.models(), matrix_units_serve(session.devices()), choice.form, subsets);
   const auto matrix = std::make_shared<const SystemMatrix>(geometry, volume, projections, projector, options);
   on.volume(volume), on.projections(projections);  // which refuse other grids
   const auto [A, program] = labelled_operator(on, volume, projections, matrix_pair(matrix), subsets.largest());

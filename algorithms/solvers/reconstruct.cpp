@@ -66,8 +66,8 @@ struct Work {
       forms.fdk->longest_local_rows = rows;
     }
     ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
-    if (const auto choice = choose_operator(parameters, geometry, volume, stack, devices); choice.matrix)
-      pair = matrix_pair(matrix_for(devices, choice.symmetric), std::move(pair), method.penalty);
+    if (const auto choice = choose_operator(parameters, geometry, volume, stack, devices); choice.stored())
+      pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), method.penalty);
     const RayOperator A(volume, stack, std::move(pair));
     Program result = solver_program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
@@ -79,9 +79,9 @@ struct Work {
   }
 
   // The matrix, whose lists are made once.
-  std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices, bool symmetric) const {
-    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, symmetric, subsets);
-    auto& matrix = matrices[{options.units, options.symmetric, options.chunk_bytes}];
+  std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices, OperatorForm form) const {
+    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, form, subsets);
+    auto& matrix = matrices[{options.units, form, options.chunk_bytes}];
     if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
     return matrix;
   }
@@ -89,7 +89,7 @@ struct Work {
   // Checks the matrix units, if they are to be used, and says what `operator = auto` is.
   void prepare_operator(const std::vector<Device>& devices) const {
     const OperatorChoice choice = choose_operator(parameters, geometry, volume, stack, device_models(devices));
-    if (choice.matrix) units_work = matrix_units_serve(devices);
+    if (choice.stored()) units_work = matrix_units_serve(devices);
     log_choice(choice);
   }
 
@@ -99,7 +99,7 @@ struct Work {
   ViewSubsets subsets{1, 1};
   Geometry geometry;
   mutable bool units_work = true;
-  mutable std::map<std::tuple<bool, bool, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
+  mutable std::map<std::tuple<bool, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
 // Totals of the projections: their weighted norm, and the rays that count.

@@ -23,11 +23,17 @@ namespace halocline {
 namespace {
 
 // Modes of the stored matrix, and the rest of their names in float32.
-const std::string matrix_mode = "matrix", symmetric_mode = "symmetric", in_float32 = "-plain";
+const std::string matrix_mode = "matrix", half_mode = "matrix-half", symmetric_mode = "symmetric",
+                  in_float32 = "-plain";
 const char *const slices_mode = "slices", *const rays_mode = "rays";
 
 bool is_stored(const std::string& mode) {
   return mode.starts_with(matrix_mode) || mode.starts_with(symmetric_mode);
+}
+OperatorForm form_of(const std::string& stored_mode) {
+  return stored_mode == half_mode                  ? OperatorForm::matrix_half
+         : stored_mode.starts_with(symmetric_mode) ? OperatorForm::symmetric
+                                                   : OperatorForm::matrix;
 }
 bool takes_units(const std::string& mode) {
   return is_stored(mode) && !mode.ends_with(in_float32);
@@ -78,13 +84,13 @@ class ProductTimer {
     const ViewSubsets all(static_cast<int>(scan_.stack.size[2]), 1);
     const auto matrix = std::make_shared<const SystemMatrix>(
         scan_.geometry, scan_.volume, scan_.stack, projector_,
-        matrix_options(device_models({device_}), takes_units(rate.mode), rate.mode.starts_with(symmetric_mode), all));
+        matrix_options(device_models({device_}), takes_units(rate.mode), form_of(rate.mode), all));
     rate.list_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rate.tile_bytes = matrix->tile_bytes();
     const std::size_t slices = scan_.volume.size[2], of_pass = matrix->slices_together(slices);
     const auto passes = static_cast<double>((slices + of_pass - 1) / of_pass);
     rate.multiply_adds = static_cast<double>(rate.tile_bytes) / sizeof(std::uint16_t) * passes *
-                         static_cast<double>(SystemMatrix::slices_of_block * matrix->together(slices));
+                         static_cast<double>(SystemMatrix::rows_of_block * matrix->together(slices));
     {
       ProjectionLoop loop(device_, std::make_unique<MatrixProjection>(matrix));
       rate.fill_seconds = seconds_of(loop.slab(), [&] { matrix->start(loop.slab()); });
@@ -134,7 +140,8 @@ class ProductTimer {
 }  // namespace
 
 std::vector<std::string> matrix_modes() {
-  return {matrix_mode, symmetric_mode, matrix_mode + in_float32, symmetric_mode + in_float32, slices_mode, rays_mode};
+  return {matrix_mode, half_mode, symmetric_mode, matrix_mode + in_float32, symmetric_mode + in_float32,
+          slices_mode, rays_mode};
 }
 
 const MatrixRate* MatrixTimes::fastest_unstored() const {

@@ -91,7 +91,7 @@ def test_what_one_matrix_does_not_have(scan, slices, geometry, grid):
     for make in (hc.Context, hc.Operator):
         with pytest.raises(hc.InputError, match="rays that leave their slices"):
             make(geometry, grid, operator="matrix")
-        with pytest.raises(hc.InputError, match="auto, matrix, symmetric, rays"):
+        with pytest.raises(hc.InputError, match="auto, matrix, matrix-half, symmetric, rays"):
             make(scan, slices, operator="tiles")
         with pytest.raises(TypeError, match="operator="):
             make(scan, slices, operator=1)

@@ -232,7 +232,9 @@ TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
 }
 
 // On NVIDIA's GPUs: values that halves hold exactly have the adjoint to float32; a slice's bits depend on no other.
-TEST(SystemMatrix, MatrixUnitsHoldSlicesApart) {
+class MatrixUnits : public testing::TestWithParam<bool> {};
+
+TEST_P(MatrixUnits, HoldSlicesApart) {
   if (device().front().info().platform.find("NVIDIA") == std::string::npos)
     GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
   const Finding finding = matrix_units_variant().check(device().front());
@@ -242,7 +244,7 @@ TEST(SystemMatrix, MatrixUnitsHoldSlicesApart) {
     const Scene scene =
         scene_of("", reference::detector(40, slices, 1, 1.1, 2), default_grid({31, 33, slices}, {3, 1, 2}));
     const auto matrix = std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(),
-                                                             MatrixOptions{.units = true});
+                                                             MatrixOptions{.units = true, .half_vectors = GetParam()});
     Volume volume(scene.grid), stack(scene.projections);
     for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n * 7 % 31);
     for (std::size_t n = 0; n < stack.voxels.size(); ++n) stack.voxels[n] = static_cast<float>(n * 5 % 29);
@@ -260,6 +262,9 @@ TEST(SystemMatrix, MatrixUnitsHoldSlicesApart) {
         ASSERT_EQ(after.at(column, slices / 2, view), ax.at(column, slices / 2, view)) << column << ' ' << view;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Vectors, MatrixUnits, testing::Bool(),
+                         [](const auto& of) { return of.param ? "half" : "two"; });
 
 TEST(SystemMatrix, RefusesWhatItDoesNotStore) {
   const auto refusal = [](const Scene& scene, const Projector& projector) {
