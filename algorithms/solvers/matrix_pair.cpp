@@ -12,10 +12,10 @@
 namespace halocline {
 namespace {
 
-// Slices x passes after which listing the tiles on the host has paid, and slices that fill blocks of matrix units. On
-// an H100, 512^2 from 720 x 512 rays, 32 slices: 0.13 ms a slice and pass instead of 0.2; the lists take 1.1 s of two
-// cores. An eighth of them takes 0.15 s, and 0.15 ms; of one slice 0.4 ms instead of 2.5.
-constexpr std::size_t fewest_slices = 16, matrix_pays = 16000, matrix_pays_over_symmetric = 46000, symmetric_pays = 100;
+// On an H200, 512^2 from 720 x 512 rays, 32 slices: 0.175 ms a slice and pass of cgls instead of 0.218, after lists
+// that take 1.1 s of two cores. An eighth of them takes 0.15 s; a slice then takes 1.2 ms a pass instead of 3.0. Of 180
+// views, tiles are too empty for many slices.
+constexpr std::size_t fewest_slices = 16, fewest_slice_passes = 25000, fewest_passes_of_eighth = 100;
 constexpr double weights_of_ray = 2.0, full = 0.2;  // pixels a line that it crosses, of columns as wide; tiles
 
 // Bytes of tiles, roughly.
@@ -78,28 +78,28 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
     return {OperatorForm::rays, "rays leave their slices"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
   const bool symmetric = is_symmetric(geometry, volume, projections);
-  const auto bytes = [&](OperatorForm form) {
-    return forecast_bytes(volume, projections) / (form == OperatorForm::symmetric ? Sectors::count : 1);
-  };
-  const auto fits = [&](OperatorForm form) {
-    return std::all_of(devices.begin(), devices.end(), [&](const DeviceModel& device) {
-      return 2 * bytes(form) <= static_cast<double>(device.memory);
-    });
-  };
   const std::string work = fmt::format("{} slices in {} passes", slices, passes);
-  OperatorForm form = OperatorForm::rays;
-  if (slices >= fewest_slices && slices * passes >= (symmetric ? matrix_pays_over_symmetric : matrix_pays))
-    form = OperatorForm::matrix;
-  if (symmetric && passes >= symmetric_pays && (form == OperatorForm::rays || !fits(form)))
-    form = OperatorForm::symmetric;
-  if (form == OperatorForm::rays) {
-    if (!symmetric && slices < fewest_slices)
-      return {form, fmt::format("{} do not pay for storing it; it takes {} slices", work, fewest_slices)};
-    return {form, fmt::format("{} do not pay for storing it; {} passes would", work,
-                              symmetric ? symmetric_pays : matrix_pays / slices)};
+  const auto does_not_pay = [&](const std::string& what_would) {
+    return OperatorChoice{OperatorForm::rays, fmt::format("{} do not pay for storing it; {}", work, what_would)};
+  };
+  OperatorChoice choice{.form = OperatorForm::matrix};
+  double bytes = forecast_bytes(volume, projections);
+  if (slices < fewest_slices) {
+    if (!symmetric) return does_not_pay(fmt::format("it takes {} slices", fewest_slices));
+    if (passes < fewest_passes_of_eighth) return does_not_pay(fmt::format("{} passes would", fewest_passes_of_eighth));
+    choice.form = OperatorForm::symmetric;
+    bytes /= Sectors::count;
+  } else {
+    if (projections.size[2] < std::max(volume.size[0], volume.size[1]))
+      return {OperatorForm::rays, "views are too far apart to share tiles"};
+    if (slices * passes < fewest_slice_passes)
+      return does_not_pay(fmt::format("{} passes would", fewest_slice_passes / slices));
   }
-  if (!fits(form)) return {OperatorForm::rays, fmt::format("the matrix would take {:.3g} GB", 1e-9 * bytes(form))};
-  return {form, fmt::format("{}, {:.3g} GB", work, 1e-9 * bytes(form))};
+  if (std::any_of(devices.begin(), devices.end(),
+                  [&](const DeviceModel& device) { return 2 * bytes > static_cast<double>(device.memory); }))
+    return {OperatorForm::rays, fmt::format("the matrix would take {:.3g} GB", 1e-9 * bytes)};
+  choice.reason = fmt::format("{}, {:.3g} GB", work, 1e-9 * bytes);
+  return choice;
 }
 
 void log_choice(const OperatorChoice& choice) {

@@ -183,17 +183,17 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   };
   circle.arc = 180, circle.projection_offset_x = 0;
   const Geometry half_turn = circular_geometry(circle);
-  EXPECT_EQ(choice(250, nvidia, geometry).form, OperatorForm::matrix);
-  EXPECT_THAT(choice(249, nvidia, geometry).reason, HasSubstr("250 passes would"));
-  EXPECT_THAT(choice(99, nvidia, half_turn).reason, HasSubstr("100 passes would"));
-  EXPECT_EQ(choice(100, nvidia, half_turn).form, OperatorForm::symmetric);
-  EXPECT_EQ(choice(800, nvidia, half_turn).form, OperatorForm::matrix);
+  EXPECT_EQ(choice(391, nvidia, geometry).form, OperatorForm::matrix);
+  EXPECT_THAT(choice(300, nvidia, geometry).reason, HasSubstr("390 passes would"));
   nvidia.memory = std::size_t{4} << 30;
   EXPECT_THAT(choice(800, nvidia, geometry).reason, HasSubstr("GB"));
-  EXPECT_EQ(choice(800, nvidia, half_turn).form, OperatorForm::symmetric);
-  nvidia.memory = std::size_t{80} << 30;
   volume.size[2] = stack.size[1] = 8;
   EXPECT_THAT(choice(5000, nvidia, geometry).reason, HasSubstr("it takes 16 slices"));
+  EXPECT_THAT(choice(99, nvidia, half_turn).reason, HasSubstr("100 passes would"));
+  EXPECT_EQ(choice(100, nvidia, half_turn).form, OperatorForm::symmetric);
+  volume = default_grid({721, 721, 64}, {1, 1, 1}), stack.size[1] = 64;
+  EXPECT_EQ(choice(800, nvidia, geometry).reason, "views are too far apart to share tiles");
+  volume = default_grid({512, 512, 64}, {1, 1, 1});
   EXPECT_EQ(choice(200, {.name = "a CPU", .memory = std::size_t{80} << 30, .cpu = true}, geometry).reason,
             "no matrix units");
   circle.sdd = 900;
