@@ -1,17 +1,19 @@
-// Products with a stored system matrix of scans whose rays run within slices, and its transpose, for many slices at once (Nourazar &
-// Goossens 2021): A of a slice is the same for all. It is stored as tiles of 8 rays x 16 pixels that are not all 0 (matrix_fill.cl), and
-// both directions read the same tiles.
+// Products with a stored system matrix of scans whose rays run within slices, and its transpose, for many slices at
+// once (Nourazar & Goossens 2021): A of a slice is the same for all. It is stored as tiles of 8 rays x 16 pixels that
+// are not all 0 (matrix_fill.cl), and both directions read the same tiles.
 //
-// Slices are in blocks of SLICES. Vectors are in the order in which matrix units take them:
-// x[pixel tile][block]: 16 pixels x SLICES; y[ray tile][block]: 8 rays x SLICES; `blocks` of them. UNITS: halves (tile_nvidia.clh), each slice
-// times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others. Without: float32.
+// Slices are in blocks of SLICES. Vectors are in the order in which matrix units take them: x[pixel tile][block]: 16
+// pixels x SLICES; y[ray tile][block]: 8 rays x SLICES; `blocks` of them. UNITS: halves (tile_nvidia.clh), each slice
+// times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others.
+// Without: float32.
 //
-// Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of the ray tiles 4 s to 4 s + 3
-// that meet it, whose tiles are stored in this order; pixel_begin, tiles_of_pixels, ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are
-// in the order of the lists: the same bits always.
-// SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and matrix_backproject writes the sums of copies, which
-// matrix_fold adds.
-// UNITS: tile_nvidia.clh; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. SPLIT: the WARPS of a work-group share the list of a
+// Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of
+// the ray tiles 4 s to 4 s + 3 that meet it, whose tiles are stored in this order; pixel_begin, tiles_of_pixels,
+// ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are in the order of the lists:
+// the same bits always.
+// SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and
+// matrix_backproject writes the sums of copies, which matrix_fold adds. UNITS: tile_nvidia.clh; without:
+// tile_plain.clh. BLOCKS: blocks of slices of a work-group. SPLIT: the WARPS of a work-group share the list of a
 // super-tile, for scans of few. Tunables: WARPS, DEPTH, UNROLL.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
@@ -75,8 +77,8 @@ __kernel void matrix_largest_voxels(__global const float* restrict volume, volat
   keep_largest(at < plane ? volume[plane * slice + at] : 0.0f, &most, largest + slice);
 }
 
-// Those of views first to end - 1 of the batch, which are a part's, in the rows of slices begin to end - 1. Work-items: (columns views, slices)
-// in groups of (n, 1).
+// Those of views first to end - 1 of the batch, which are a part's, in the rows of slices begin to end - 1. Work-items:
+// (columns views, slices) in groups of (n, 1).
 __kernel void matrix_largest_pixels(__global const float* restrict raw, volatile __global uint* restrict largest,
                                     Extent extent, Batch batch, Tiling tiling) {
   __local uint most;
@@ -112,7 +114,8 @@ __kernel void matrix_voxels(__global const float* restrict volume, __global cons
   store_voxels(numbers, (size_t)tile * tiling.blocks + block, lane, x);
 }
 
-// Values of a part, whose `end` ray tiles begin at first_tile of y. Rays of views that the batch does not hold are 0. Work-items: (LANES, ray tiles, blocks).
+// Values of a part, whose `end` ray tiles begin at first_tile of y. Rays of views that the batch does not hold are 0.
+// Work-items: (LANES, ray tiles, blocks).
 __kernel void matrix_values(__global const float* restrict raw, __global const uint* restrict largest,
                             __global void* restrict y, __global const int2* restrict ray_places, Extent extent,
                             Batch batch, Tiling tiling) {
@@ -148,7 +151,8 @@ INLINE void add_to_rays(Sums sums, __global float* restrict projections, __globa
 }
 
 #ifdef SPLIT
-// Places of a super-tile's list that a warp takes, and the number of tiles before them, of which counts[w] are warp w's.
+// Places of a super-tile's list that a warp takes, and the number of tiles before them, of which counts[w] are warp
+// w's.
 INLINE uint2 part_of_list(uint2 list, __global const uint* restrict super_places, __local uint* counts, uint* before) {
   const int warp = get_local_id(1);
   const uint length = list.y - list.x;
@@ -164,8 +168,8 @@ INLINE uint2 part_of_list(uint2 list, __global const uint* restrict super_places
 }
 #endif
 
-// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS); SPLIT: WARPS times as
-// many along y.
+// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS);
+// SPLIT: WARPS times as many along y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
     __global const void* restrict tiles, __global const uint* restrict ray_begin,
     __global const uint* restrict super_begin, __global const uint* restrict super_places,
@@ -247,7 +251,8 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
 #endif
 }
 
-// Work-items: (LANES, pixel tiles, blocks / BLOCKS). first: the chunk's place in pixel_begin; end: pixel tiles; first_tile: the part's in y.
+// Work-items: (LANES, pixel tiles, blocks / BLOCKS). first: the chunk's place in pixel_begin; end: pixel tiles;
+// first_tile: the part's in y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
     __global const void* restrict tiles, __global const uint* restrict pixel_begin,
     __global const uint* restrict tiles_of_pixels, __global const uint* restrict ray_tiles,

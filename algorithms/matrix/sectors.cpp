@@ -115,10 +115,11 @@ Sectors sectors_of(const Geometry& geometry, const Grid& volume, const Grid& pro
     std::array<double, 8> errors{};
     for (std::uint32_t turn = 0; turn < 8; ++turn) errors[turn] = error_of(shadows, sectors, sector, turn, half);
     const auto best = std::min_element(errors.begin(), errors.end());
-    if (!(*best <= tolerance))
+    if (!(*best <= 2 * tolerance))  // middles count twice
       refuse(
-          fmt::format("views are not at equal steps over {} from a multiple of 45 degrees on ({:.3g} columns off). "
-                      "Resample the projections at such angles",
+          fmt::format("views are not at equal steps over {} from a multiple of 45 degrees on, or the source is off the "
+                      "line through the axis and the detector's middle ({:.3g} columns off). Resample the projections "
+                      "to such a scan",
                       sectors.fan ? "a full turn" : "half a turn", *best));
     sectors.turns |= static_cast<std::uint32_t>(best - errors.begin()) << 3 * sector;
   }

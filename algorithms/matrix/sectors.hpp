@@ -13,7 +13,7 @@ namespace halocline {
 struct Sectors {
   static constexpr std::uint32_t count = 8;
 
-  bool fan = false;                ///< a full turn; else half a turn of a parallel beam
+  bool fan = false;                ///< of full turns; else of half turns of a parallel beam
   std::uint32_t quarter = 0;       ///< views of a quarter of a turn
   std::uint32_t first_column = 0;  ///< of the stored rays; the last is the detector's
   std::uint32_t stored_views = 0;  ///< from view 0 on: an eighth of a turn

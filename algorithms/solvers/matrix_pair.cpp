@@ -49,10 +49,10 @@ OperatorChoice choose_operator(const ReconstructionParameters& parameters, const
       form != OperatorForm::automatic && form != OperatorForm::rays) {
     const std::string& name = operator_form_names()[static_cast<std::size_t>(form)];
     if (!exact_adjoint)
-      throw InputError(fmt::format(
-          "`operator = {}` needs a method that takes the adjoint of A, such as cgls, sirt or spdhg; `method = {}` "
-          "does not",
-          name, method.name));
+      throw InputError(
+          fmt::format("`operator = {}` needs a method that takes the adjoint of A, such as cgls or sirt; `method = {}` "
+                      "does not",
+                      name, method.name));
     if (parameters.hardware_interpolation)
       throw InputError(fmt::format(
           "`operator = {}` excludes `interpolation = hardware`: its steps have weights of their own", name));
@@ -68,9 +68,8 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
                                std::span<const DeviceModel> devices) {
   if (use.form == OperatorForm::symmetric && use.subsets > 1)
     throw InputError(
-        "`operator = symmetric` takes all views at once, and this method ordered subsets of them; take `subsets = 1` "
-        "or "
-        "`operator = matrix`");
+        "`operator = symmetric` takes all views at once, and this method ordered subsets of them; take `operator = "
+        "matrix`, or a method of all views, such as cgls or sirt");
   if (use.form != OperatorForm::automatic) return {use.form, ""};
   if (use.subsets > 1) return {OperatorForm::rays, "views of a subset are too far apart to share tiles"};
   if (!have_matrix_units(devices)) return {OperatorForm::rays, "no matrix units"};

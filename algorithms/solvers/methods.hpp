@@ -26,7 +26,8 @@ const std::vector<std::string>& preconditioner_names();
 Preconditioner preconditioner_from_name(const std::string& name);
 
 /// A and A^T as sums along rays, or as the stored system matrix (algorithms/matrix), or as an eighth of it, for scans
-/// that are symmetric (sectors_of()). automatic: what is forecast to be faster.
+/// that are symmetric (sectors_of()). matrix_half: matrix units take vectors in half precision. automatic: what is
+/// forecast to be faster.
 enum class OperatorForm { automatic, matrix, matrix_half, symmetric, rays };
 /// "auto", "matrix", "matrix-half", "symmetric", "rays".
 const std::vector<std::string>& operator_form_names();

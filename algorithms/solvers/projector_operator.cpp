@@ -149,7 +149,7 @@ std::vector<DeviceModel> models_to_move(const std::vector<DeviceModel>& devices,
 // Refuses what needs another matrix than the stored one.
 [[noreturn]] void refuse_stored(const char* what, const char* wanted) {
   throw InputError({.what = what,
-                    .found = "one that stores its system matrix, which is of one geometry (`operator = matrix`)",
+                    .found = "one that stores its system matrix, which is of one geometry (`operator`)",
                     .expected = "one of rays",
                     .remedy = std::string("make an operator of ") + wanted + ", or this one with `operator = rays`"});
 }

@@ -14,8 +14,9 @@
 
 namespace halocline {
 
-/// matrix: stored, on matrix units, and matrix-half with vectors of one half a number; matrix-plain: stored, in
-/// float32; slices: Joseph's projector with slices innermost; rays: ray by ray.
+/// matrix: stored, on matrix units, and matrix-half with vectors of one half a number; symmetric: an eighth of it;
+/// matrix-plain, symmetric-plain: stored, in float32; slices: Joseph's projector with slices innermost; rays: ray by
+/// ray.
 std::vector<std::string> matrix_modes();
 
 /// A product of all slices.

@@ -136,7 +136,7 @@ BenchTable table_of_matrices(const std::vector<CountedMatrix>& all) {
 
 BenchTable table_of_blocks(const std::vector<CountedMatrix>& all) {
   BenchTable table{{"pixels", "rays", "fragment", "block", "of rays", "blocks, 1e6", "not empty before, %", "after, %",
-                    "GB", "symmetric, GB"}};
+                    "GB", "an eighth, GB"}};
   for (const CountedMatrix& each : all) {
     const Cells name = name_cells(each.problem);
     const std::uint64_t csr = each.size.csr_bytes();
@@ -265,10 +265,12 @@ std::unique_ptr<Command> bench_matrix_command() {
       "Tables 2 to 7 of Nourazar & Goossens (2021). Tiles: 8 rays x 16 pixels in half precision; detector pixels x "
       "views\nof their rays. Blocks: operands of matrix units, rays and pixels row by row before, in pseudo-Morton "
       "orders after. Symmetric:\na slice and a detector that allow an eighth of the matrix to stand for all.\n"
-      "Modes: matrix, the stored tiles on matrix units; symmetric, those of an eighth of the scan; ...-plain, in "
-      "float32; slices, Joseph's weights on the fly "
-      "with\nslices innermost; rays, ray by ray. An iteration: A and A^T. GUPS: 10^9 non-zeros times slices a second. "
-      "Of copy: bytes over\na plain copy's, tiles once for each 32 slices. TFLOP/s: with zeros of tiles. Build: to "
+      "Modes: matrix, the stored tiles on matrix units, and matrix-half, with vectors in half precision; symmetric, "
+      "those\n"
+      "of an eighth of the scan; ...-plain, in float32; slices, Joseph's weights on the fly with slices innermost; "
+      "rays, "
+      "ray by\nray. An iteration: A and A^T. GUPS: 10^9 non-zeros times slices a second. Of copy: bytes over a plain "
+      "copy's, tiles once\nfor as many slices as are multiplied together. TFLOP/s: with zeros of tiles. Build: to "
       "list tiles on the host and fill them.\nPays after: iterations after which it is faster than slices and rays. "
       "RMSE/max: of 256 places, to fp64.\nExample:\n"
       "  halocline bench matrix --sizes 256,512 --rays 720x512 --slices 1,32\n"

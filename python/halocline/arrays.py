@@ -294,9 +294,9 @@ class Context:
     Arrays lie on the devices where they fit, in slabs; else in host memory, and slabs take turns. device,
     device_memory: as the command's options. projector: a name, the path of a .cl file, or a
     Projector of your own. operator: "rays"; "matrix", which stores the system matrix of scans whose rays run within
-    slices, as of `reconstruct`, and is of one geometry: without move_to() and views(); "matrix-half", which rounds
-    vectors to half precision on matrix units; "symmetric", which stores an eighth of the matrix where the scan has the
-    symmetry of a square; "auto", which stores it where `reconstruct` would for 100 passes.
+    slices, as of `reconstruct`; "matrix-half", which rounds vectors to half precision on matrix units; "symmetric",
+    which stores an eighth of the matrix where the scan has the symmetry of a square; "auto", which stores it where
+    `reconstruct` would for 100 passes. A stored matrix is of one geometry: without move_to() and views().
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
