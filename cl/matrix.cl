@@ -267,9 +267,10 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
       const Sums none = NO_SUMS;
       sums[h][b] = none;
     }
-  uint n = pixel_begin[tiling.first + pixel_tile];
-  const uint end = pixel_begin[tiling.first + pixel_tile + 1];
-  for (; n < end; n += UNROLL) {
+  Sums low[BLOCKS], high[BLOCKS];
+  for (int b = 0; b < BLOCKS; ++b) low[b] = part_of_sums(sums[0][b]), high[b] = part_of_sums(sums[1][b]);
+  const uint begin = pixel_begin[tiling.first + pixel_tile], end = pixel_begin[tiling.first + pixel_tile + 1];
+  for (uint n = begin; n < end; n += UNROLL) {
     uint number[UNROLL], ray_tile[UNROLL];
     Tile tile[UNROLL];
     Values values[UNROLL][BLOCKS];
@@ -289,11 +290,13 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
     for (int d = 0; d < UNROLL; ++d) tile[d] = turned(tile[d]);
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b) {
-      Sums low = part_of_sums(sums[0][b]), high = part_of_sums(sums[1][b]);
 #pragma unroll
       for (int d = 0; d < UNROLL; ++d)
-        if (n + d < end) add_pixels(&low, &high, values[d][b], tile[d]);
-      sums[0][b] = with_part(sums[0][b], low), sums[1][b] = with_part(sums[1][b], high);
+        if (n + d < end) add_pixels(&low[b], &high[b], values[d][b], tile[d]);
+      if (UNROLL >= TILES_OF_PART || (n - begin) % TILES_OF_PART + UNROLL >= TILES_OF_PART || n + UNROLL >= end) {
+        sums[0][b] = with_part(sums[0][b], low[b]), sums[1][b] = with_part(sums[1][b], high[b]);
+        low[b] = part_of_sums(sums[0][b]), high[b] = part_of_sums(sums[1][b]);
+      }
     }
   }
   const int2 place = pixel_places[pixel_tile];

@@ -52,11 +52,10 @@ void add_method(Settings& settings, ReconstructSettings& reconstruct) {
       .add(
           "operator", reconstruct.operator_form,
           "matrix: of scans whose rays run within slices, the system matrix is stored in half precision, by the matrix "
-          "units of NVIDIA's GPUs or in float32. matrix-half: images and sinograms are rounded to half precision "
-          "there, "
-          "too, which suits noisy data of many slices. symmetric: an eighth of the matrix, where the scan has the "
-          "symmetry of a square; for few slices. auto: matrix from 16 slices on, symmetric of fewer, where passes "
-          "make up for storing it; else rays")
+          "units of NVIDIA's GPUs or in float32. matrix-half: these round images and sinograms to half precision, too, "
+          "which suits noisy data of many slices. symmetric: an eighth of the matrix, where the scan has the symmetry "
+          "of a square; for few slices. auto: matrix from 16 slices on, symmetric of fewer, where passes make up for "
+          "storing it; else rays")
       .one_of(operator_form_names());
   settings.add("relaxation", p.relaxation, "How far each step goes, between 0 and 2").unit("W");
   settings

@@ -73,7 +73,7 @@ void check_centred(const Shadows& shadows, std::size_t views) {
     const double at = shadows.of({0, 0}, view);
     least = std::min(least, at), most = std::max(most, at);
   }
-  if (std::max(std::abs(least), std::abs(most)) <= tolerance) return;
+  if (std::max(std::abs(least), std::abs(most)) <= 0.5 * tolerance) return;  // error_of() has it twice
   if (most - least <= tolerance)
     refuse(
         fmt::format("the detector's middle is {:.4g} columns off the axis of rotation. Resample the projections so "
@@ -115,7 +115,7 @@ Sectors sectors_of(const Geometry& geometry, const Grid& volume, const Grid& pro
     std::array<double, 8> errors{};
     for (std::uint32_t turn = 0; turn < 8; ++turn) errors[turn] = error_of(shadows, sectors, sector, turn, half);
     const auto best = std::min_element(errors.begin(), errors.end());
-    if (!(*best <= 2 * tolerance))  // middles count twice
+    if (!(*best <= tolerance))
       refuse(
           fmt::format("views are not at equal steps over {} from a multiple of 45 degrees on, or the source is off the "
                       "line through the axis and the detector's middle ({:.3g} columns off). Resample the projections "

@@ -92,7 +92,7 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
     if (projections.size[2] < std::max(volume.size[0], volume.size[1]))
       return {OperatorForm::rays, "views are too far apart to share tiles"};
     if (slices * passes < fewest_slice_passes)
-      return does_not_pay(fmt::format("{} passes would", fewest_slice_passes / slices));
+      return does_not_pay(fmt::format("{} passes would", parts_of(fewest_slice_passes, slices)));
   }
   if (std::any_of(devices.begin(), devices.end(),
                   [&](const DeviceModel& device) { return 2 * bytes > static_cast<double>(device.memory); }))

@@ -26,8 +26,9 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
     scipy.sparse.linalg.lsqr(A, y.ravel()). options: those of project and backproject (projector="siddon", device=...).
-    operator: "matrix" stores the system matrix of scans whose rays run within slices, "symmetric" an eighth of it, "auto"
-    where that pays ("matrix-half": see Context); options are those of a Context then, on whose devices it is as long as this operator or its adjoint.
+    operator: "matrix" stores the system matrix of scans whose rays run within slices, "matrix-half" with vectors in half
+    precision, "symmetric" an eighth of it, "auto" where that pays; options are those of a Context then, on whose devices
+    it is as long as this operator or its adjoint.
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, operator: str = "rays",

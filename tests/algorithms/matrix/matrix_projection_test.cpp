@@ -231,9 +231,9 @@ TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
     }
 }
 
-// On NVIDIA's GPUs: values that halves hold exactly have the adjoint to float32; a slice's bits depend on no other.
 class MatrixUnits : public testing::TestWithParam<bool> {};
 
+// On NVIDIA's GPUs: values that halves hold exactly have the adjoint to float32; a slice's bits depend on no other.
 TEST_P(MatrixUnits, HoldSlicesApart) {
   if (device().front().info().platform.find("NVIDIA") == std::string::npos)
     GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
@@ -254,6 +254,11 @@ TEST_P(MatrixUnits, HoldSlicesApart) {
     EXPECT_NEAR(forward, back, 1e-6 * forward);
     const auto rays = reference::project(Projector::joseph, volume, scene.geometry, scene.projections);
     EXPECT_LT(relative_error(ax.voxels, rays), 1e-3);
+    for (const int slabs : {2, 5})  // which have fewer blocks of slices
+      if (slabs <= static_cast<int>(slices)) {
+        EXPECT_TRUE(projected(matrix, volume, device(), split(slabs, 0)).output.voxels == ax.voxels) << slabs;
+        EXPECT_TRUE(backprojected(matrix, stack, device(), split(slabs, 0)).output.voxels == aty.voxels) << slabs;
+      }
     for (std::size_t n = 0; n < volume.voxels.size(); ++n)
       if (n / scene.grid.slice() != slices / 2) volume.voxels[n] *= 12345.6F;
     const Volume after = projected(matrix, volume).output;
@@ -261,6 +266,25 @@ TEST_P(MatrixUnits, HoldSlicesApart) {
       for (std::size_t column = 0; column < scene.projections.size[0]; ++column)
         ASSERT_EQ(after.at(column, slices / 2, view), ax.at(column, slices / 2, view)) << column << ' ' << view;
   }
+}
+
+// Of so many rays, warps do not share lists.
+TEST_P(MatrixUnits, ProjectManyRays) {
+  if (device().front().info().platform.find("NVIDIA") == std::string::npos)
+    GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
+  const MatrixOptions options{.units = true, .half_vectors = GetParam()};
+  CircularOptions circle;
+  circle.sid = 200;
+  circle.sdd = 0;
+  circle.projections = 420;
+  const Scene scene{"many rays", circular_geometry(circle), reference::detector(701, 9, 420, 0.07, 2),
+                    default_grid({31, 33, 9}, {1, 1, 2})};
+  const auto matrix =
+      std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(), options);
+  EXPECT_FALSE(matrix->split(0));
+  const Volume volume = reference::random_volume(scene.grid, 5);
+  const auto rays = reference::project(Projector::joseph, volume, scene.geometry, scene.projections);
+  EXPECT_LT(relative_error(projected(matrix, volume).output.voxels, rays), 1e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Vectors, MatrixUnits, testing::Bool(),

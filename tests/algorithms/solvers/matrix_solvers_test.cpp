@@ -184,7 +184,7 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   circle.arc = 180, circle.projection_offset_x = 0;
   const Geometry half_turn = circular_geometry(circle);
   EXPECT_EQ(choice(391, nvidia, geometry).form, OperatorForm::matrix);
-  EXPECT_THAT(choice(300, nvidia, geometry).reason, HasSubstr("390 passes would"));
+  EXPECT_THAT(choice(390, nvidia, geometry).reason, HasSubstr("391 passes would"));
   nvidia.memory = std::size_t{4} << 30;
   EXPECT_THAT(choice(800, nvidia, geometry).reason, HasSubstr("GB"));
   volume.size[2] = stack.size[1] = 8;
