@@ -268,7 +268,7 @@ TEST_P(MatrixUnits, HoldSlicesApart) {
   }
 }
 
-// Of so many rays, warps do not share lists.
+// Scans of so many rays have warps that do not share lists.
 TEST_P(MatrixUnits, ProjectManyRays) {
   if (device().front().info().platform.find("NVIDIA") == std::string::npos)
     GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
