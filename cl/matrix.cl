@@ -7,19 +7,24 @@
 // times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others.
 // Without: float32.
 //
-// Lists (algorithms/matrix/tile_structure.hpp): super_places[super_begin[s]] ...: 16 x pixel tile + mask of those of
-// the ray tiles 4 s to 4 s + 3 that meet it, whose tiles are stored in this order; pixel_begin, tiles_of_pixels,
-// ray_tiles: the tiles of each pixel tile in a chunk, from the chunk's first one. Sums are in the order of the lists:
-// the same bits always.
-// SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and
-// matrix_backproject writes the sums of copies, which matrix_fold adds. UNITS: tile_nvidia.clh; without:
-// tile_plain.clh. BLOCKS: blocks of slices of a work-group. SPLIT: the WARPS of a work-group share the list of a
-// super-tile, for scans of few. Tunables: WARPS, DEPTH, UNROLL.
+// Products are those of super-tiles (algorithms/matrix/tile_structure.hpp), of RAY_TILES ray tiles or PIXEL_TILES pixel
+// tiles. super_begins: where the list of a super-tile begins in super_places and, of those of rays, the number of its
+// first tile. A place: the number of a tile of x or y << bits of the mask | mask of the super-tile's tiles that meet it.
+// Tiles are stored in the order of the places of rays; super_tiles: their numbers at places of pixels, from the chunk's
+// first one. Sums are in the order of the lists: the same bits always.
+//
+// SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and matrix_backproject writes the
+// sums of copies, which matrix_fold adds. UNITS: tile_nvidia.clh, and the WARPS of a work-group share a super-tile's
+// list; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. Tunable: WARPS.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
 #include "matrix.clh"
 #include "matrix_sectors.clh"
+#ifndef WARPS
+#define WARPS 4
+#endif
+#define MASK(tiles) ((1u << (tiles)) - 1u)  // of a place
 #ifdef UNITS
 #include "tile_nvidia.clh"
 #else
@@ -27,10 +32,6 @@
 #endif
 
 #define RAYS 8
-#define PIXELS 16
-#ifndef WARPS
-#define WARPS 4
-#endif
 
 INLINE int row_of(Tiling tiling, int k) {
   return tiling.row_of_0 + tiling.row_step * k;
@@ -150,172 +151,176 @@ INLINE void add_to_rays(Sums sums, __global float* restrict projections, __globa
   }
 }
 
-#ifdef SPLIT
-// Places of a super-tile's list that a warp takes, and the number of tiles before them, of which counts[w] are warp
-// w's.
-INLINE uint2 part_of_list(uint2 list, __global const uint* restrict super_places, __local uint* counts, uint* before) {
-  const int warp = get_local_id(1);
-  const uint length = list.y - list.x;
-  const uint2 part = (uint2)(list.x + length * warp / WARPS, list.x + length * (warp + 1) / WARPS);
+// Places of a super-tile's list that a warp takes.
+INLINE uint2 part_of_list(uint2 list) {
+#ifdef UNITS
+  const uint warp = get_local_id(1), length = list.y - list.x;
+  return (uint2)(list.x + length * warp / WARPS, list.x + length * (warp + 1u) / WARPS);
+#else
+  return list;
+#endif
+}
+
+#ifdef UNITS
+// Sums n of warp w, which has so many.
+#define SHARED(w, so_many, n, b) shared[(((w) * (so_many) + (n)) * BLOCKS + (b)) * LANES + lane]
+
+// Tiles of the warps before, of which each has `mine` in its lanes.
+INLINE uint tiles_before(uint mine, __local uint* counts) {
+  const uint warp = get_local_id(1);
+  uint before = 0u;
   if (get_local_id(0) == 0) counts[warp] = 0u;
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint tiles = 0u;
-  for (uint n = part.x + (uint)get_local_id(0); n < part.y; n += LANES) tiles += popcount(super_places[n] & 15u);
-  atomic_add(counts + warp, tiles);
+  atomic_add(counts + warp, mine);
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int w = 0; w < warp; ++w) *before += counts[w];
-  return part;
+  for (uint w = 0; w < warp; ++w) before += counts[w];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return before;
 }
 #endif
 
-// Super-tiles first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks / BLOCKS);
-// SPLIT: WARPS times as many along y.
+// Super-tiles of rays, first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks /
+// BLOCKS); UNITS: WARPS times as many along y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
-    __global const void* restrict tiles, __global const uint* restrict ray_begin,
-    __global const uint* restrict super_begin, __global const uint* restrict super_places,
-    __global const void* restrict x, __global const uint* restrict largest, __global const int2* restrict ray_places,
-    __global float* restrict projections, Extent extent, Batch batch, Tiling tiling) {
+    __global const void* restrict tiles, __global const uint2* restrict super_begins,
+    __global const uint* restrict super_places, __global const void* restrict x, __global const uint* restrict largest,
+    __global const int2* restrict ray_places, __global float* restrict projections, Extent extent, Batch batch,
+    Tiling tiling) {
   const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
-#ifdef SPLIT
+#ifdef UNITS
+  __local Sums shared[WARPS * RAY_TILES * BLOCKS * LANES];
   const uint super = tiling.first + (uint)get_group_id(1);
-  __local Sums shared[WARPS][4][BLOCKS][LANES];
-  __local uint counts[WARPS];
 #else
   const uint super = tiling.first + (uint)get_global_id(1);
 #endif
   if (super >= tiling.end) return;
-  Sums sums[4][BLOCKS];
+  Sums sums[RAY_TILES][BLOCKS];
   bool any = false;  // ray with a view of the batch
-  for (int t = 0; t < 4; ++t) {
+#pragma unroll
+  for (int t = 0; t < RAY_TILES; ++t) {
 #ifdef SECTORS
     any = true;
 #else
-    const int view = ray_places[4 * super + t].y - batch.first_view;
+    const int view = ray_places[RAY_TILES * super + t].y - batch.first_view;
     any = any || (view < batch.views && view + RAYS / tiling.ray_width > 0);
 #endif
+#pragma unroll
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
       sums[t][b] = none;
     }
   }
   if (!any) return;
-  uint next = ray_begin[4 * super] - tiling.first_tile;
-  uint2 list = (uint2)(super_begin[super], super_begin[super + 1]);
-#ifdef SPLIT
-  list = part_of_list(list, super_places, counts, &next);
+  const uint2 list = part_of_list((uint2)(super_begins[super].x, super_begins[super + 1].x));
+  uint tile_number = super_begins[super].y - tiling.first_tile;
+#ifdef UNITS
+  uint mine = 0u;
+  for (uint n = list.x + (uint)lane; n < list.y; n += LANES) mine += popcount(super_places[n] & MASK(RAY_MASK_BITS));
+  tile_number += tiles_before(mine, (__local uint*)shared);
 #endif
-  uint ahead[DEPTH];
-  for (int d = 0; d < DEPTH; ++d) ahead[d] = list.x + d < list.y ? super_places[list.x + d] : 0u;
-  for (uint n = list.x; n < list.y; n += DEPTH) {
-    uint place[DEPTH];
-    Voxels voxels[DEPTH][BLOCKS];
-    Tile tile[DEPTH][4];
-#pragma unroll
-    for (int d = 0; d < DEPTH; ++d) {
-      place[d] = ahead[d];
-      for (int b = 0; b < BLOCKS; ++b)
-        voxels[d][b] =
-            load_voxels(x, (size_t)(place[d] >> 4) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
-#pragma unroll
-      for (int t = 0; t < 4; ++t)
-        if (place[d] & (1u << t)) tile[d][t] = load_tile(tiles, next++, lane);
-    }
-#pragma unroll
-    for (int d = 0; d < DEPTH; ++d) ahead[d] = n + DEPTH + d < list.y ? super_places[n + DEPTH + d] : 0u;
-#pragma unroll
-    for (int d = 0; d < DEPTH; ++d)
-#pragma unroll
-      for (int t = 0; t < 4; ++t)
-        if (place[d] & (1u << t))
-          for (int b = 0; b < BLOCKS; ++b) {
-            Sums part = part_of_sums(sums[t][b]);
-            add_rays(&part, voxels[d][b], tile[d][t]);
-            sums[t][b] = with_part(sums[t][b], part);
-          }
-  }
-#ifdef SPLIT
+  add_rays(sums, list, super_places, (__global const char*)tiles + (size_t)tile_number * BYTES_OF_TILE,
+           (__global const char*)x + (size_t)(block / BLOCKS) * BYTES_OF_VOXELS,
+           (uint)(tiling.blocks / BLOCKS) * BYTES_OF_VOXELS, lane);
+#ifdef UNITS
   const int warp = get_local_id(1);
-  for (int t = 0; t < 4; ++t)
-    for (int b = 0; b < BLOCKS; ++b) shared[warp][t][b][lane] = sums[t][b];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int t = warp; t < 4; t += WARPS)
+#pragma unroll
+  for (int t = 0; t < RAY_TILES; ++t)
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b) SHARED(warp, RAY_TILES, t, b) = sums[t][b];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int t = warp; t < RAY_TILES; t += WARPS)
+#pragma unroll
     for (int b = 0; b < BLOCKS; ++b) {
-      Sums sum = shared[0][t][b][lane];
-      for (int w = 1; w < WARPS; ++w) sum += shared[w][t][b][lane];
-      add_to_rays(sum, projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, tiling);
+      Sums sum = SHARED(0, RAY_TILES, t, b);
+      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, RAY_TILES, t, b);
+      add_to_rays(sum, projections, largest, ray_places[RAY_TILES * super + t], lane, block + b, extent, batch, tiling);
     }
 #else
-  for (int t = 0; t < 4; ++t)
+#pragma unroll
+  for (int t = 0; t < RAY_TILES; ++t)
+#pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
-      add_to_rays(sums[t][b], projections, largest, ray_places[4 * super + t], lane, block + b, extent, batch, tiling);
+      add_to_rays(sums[t][b], projections, largest, ray_places[RAY_TILES * super + t], lane, block + b, extent, batch,
+                  tiling);
 #endif
 }
 
-// Work-items: (LANES, pixel tiles, blocks / BLOCKS). first: the chunk's place in pixel_begin; end: pixel tiles;
-// first_tile: the part's in y.
+// Adds the sums of 8 pixels of a pixel tile, from `first` on; SECTORS: writes them.
+INLINE void add_to_pixels(Sums sums, __global float* restrict volume, __global const uint* restrict largest, int2 place,
+                          int first, int lane, int block, Extent extent, Tiling tiling) {
+  for (int e = 0; e < ELEMENTS; ++e) {
+    const int copied = block * SLICES + slice_of_element(lane, e), slice = copied / COPIES,
+              pixel = first + column_of_element(lane, e), i = place.x + pixel % 4, j = place.y + pixel / 4,
+              k = extent.offset + slice;
+    if (k < extent.begin || k >= extent.end || i >= extent.nx || j >= extent.ny) continue;
+    const float sum = tiling.unit * DOWN(element_of(sums, e), largest[(size_t)slice * tiling.parts + tiling.part]);
+    const size_t at = ((size_t)copied * extent.ny + j) * extent.nx + i;
+#ifdef SECTORS
+    volume[at] = sum;
+#else
+    volume[at] += sum;
+#endif
+  }
+}
+
+// Super-tiles of pixels. Work-items as above. first: the chunk's place in super_begins;
+// end: super-tiles; first_tile: the part's in y.
 __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
-    __global const void* restrict tiles, __global const uint* restrict pixel_begin,
-    __global const uint* restrict tiles_of_pixels, __global const uint* restrict ray_tiles,
+    __global const void* restrict tiles, __global const uint* restrict super_begins,
+    __global const uint* restrict super_places, __global const uint4* restrict super_tiles,
     __global const void* restrict y, __global const uint* restrict largest, __global const int2* restrict pixel_places,
     __global float* restrict volume, Extent extent, Tiling tiling) {
   const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
-  const uint pixel_tile = get_global_id(1);
-  if (pixel_tile >= tiling.end) return;
-  Sums sums[2][BLOCKS];
-  for (int h = 0; h < 2; ++h)
-    for (int b = 0; b < BLOCKS; ++b) {
-      const Sums none = NO_SUMS;
-      sums[h][b] = none;
-    }
-  Sums low[BLOCKS], high[BLOCKS];
-  for (int b = 0; b < BLOCKS; ++b) low[b] = part_of_sums(sums[0][b]), high[b] = part_of_sums(sums[1][b]);
-  const uint begin = pixel_begin[tiling.first + pixel_tile], end = pixel_begin[tiling.first + pixel_tile + 1];
-  for (uint n = begin; n < end; n += UNROLL) {
-    uint number[UNROLL], ray_tile[UNROLL];
-    Tile tile[UNROLL];
-    Values values[UNROLL][BLOCKS];
-#pragma unroll
-    for (int d = 0; d < UNROLL; ++d) {
-      const uint at = min(n + d, end - 1);
-      number[d] = tiles_of_pixels[at], ray_tile[d] = ray_tiles[at];
-    }
-#pragma unroll
-    for (int d = 0; d < UNROLL; ++d) {
-      tile[d] = load_tile(tiles, number[d], lane);
-      for (int b = 0; b < BLOCKS; ++b)
-        values[d][b] = load_values(
-            y, (size_t)(tiling.first_tile + ray_tile[d]) * tiling.blocks + min(block + b, tiling.blocks - 1), lane);
-    }
-#pragma unroll
-    for (int d = 0; d < UNROLL; ++d) tile[d] = turned(tile[d]);
-#pragma unroll
-    for (int b = 0; b < BLOCKS; ++b) {
-#pragma unroll
-      for (int d = 0; d < UNROLL; ++d)
-        if (n + d < end) add_pixels(&low[b], &high[b], values[d][b], tile[d]);
-      if (UNROLL >= TILES_OF_PART || (n - begin) % TILES_OF_PART + UNROLL >= TILES_OF_PART || n + UNROLL >= end) {
-        sums[0][b] = with_part(sums[0][b], low[b]), sums[1][b] = with_part(sums[1][b], high[b]);
-        low[b] = part_of_sums(sums[0][b]), high[b] = part_of_sums(sums[1][b]);
-      }
-    }
-  }
-  const int2 place = pixel_places[pixel_tile];
-  for (int h = 0; h < 2; ++h)
-    for (int b = 0; b < BLOCKS; ++b)
-      for (int e = 0; e < ELEMENTS; ++e) {
-        const int copied = (block + b) * SLICES + slice_of_element(lane, e), slice = copied / COPIES,
-                  pixel = 8 * h + column_of_element(lane, e), i = place.x + pixel % 4, j = place.y + pixel / 4,
-                  k = extent.offset + slice;
-        if (k < extent.begin || k >= extent.end || i >= extent.nx || j >= extent.ny) continue;
-        const float sum =
-            tiling.unit * DOWN(element_of(sums[h][b], e), largest[(size_t)slice * tiling.parts + tiling.part]);
-        const size_t at = ((size_t)copied * extent.ny + j) * extent.nx + i;
-#ifdef SECTORS
-        volume[at] = sum;
+#ifdef UNITS
+  __local Sums shared[WARPS * 2 * PIXEL_TILES * BLOCKS * LANES];
+  const uint super = get_group_id(1);
 #else
-        volume[at] += sum;
+  const uint super = get_global_id(1);
 #endif
+  if (super >= tiling.end) return;
+  Sums sums[PIXEL_TILES][2][BLOCKS];
+#pragma unroll
+  for (int t = 0; t < PIXEL_TILES; ++t)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) {
+        const Sums none = NO_SUMS;
+        sums[t][h][b] = none;
       }
+  const uint2 list = part_of_list((uint2)(super_begins[tiling.first + super], super_begins[tiling.first + super + 1]));
+  const size_t groups = tiling.blocks / BLOCKS;
+  add_pixels(sums, list, super_places, super_tiles, (__global const char*)tiles,
+             (__global const char*)y + (groups * tiling.first_tile + (uint)(block / BLOCKS)) * BYTES_OF_VALUES,
+             (uint)groups * BYTES_OF_VALUES, lane);
+#ifdef UNITS
+  const int warp = get_local_id(1);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  for (int t = 0; t < PIXEL_TILES; ++t)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b) SHARED(warp, 2 * PIXEL_TILES, 2 * t + h, b) = sums[t][h][b];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int n = warp; n < 2 * PIXEL_TILES; n += WARPS)
+    for (int b = 0; b < BLOCKS; ++b) {
+      Sums sum = SHARED(0, 2 * PIXEL_TILES, n, b);
+      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, 2 * PIXEL_TILES, n, b);
+      add_to_pixels(sum, volume, largest, pixel_places[PIXEL_TILES * super + n / 2], 8 * (n % 2), lane, block + b,
+                    extent, tiling);
+    }
+#else
+#pragma unroll
+  for (int t = 0; t < PIXEL_TILES; ++t)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int b = 0; b < BLOCKS; ++b)
+        add_to_pixels(sums[t][h][b], volume, largest, pixel_places[PIXEL_TILES * super + t], 8 * h, lane, block + b,
+                      extent, tiling);
+#endif
 }
 
 #ifdef SECTORS

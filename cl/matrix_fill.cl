@@ -2,8 +2,8 @@
 // siddon.cl, or, DISTANCE_DRIVEN, of distance_driven.cl, that run within slices. In units of the voxel's width, so that they are near 1
 // whatever the voxels are. FAN_STACK: see rays.clh.
 //
-// Arrays: ray_places[ray tile] = column and view of its first ray; pixel_places[pixel tile] = i and j of its first pixel; super_begin and
-// super_places as in matrix.cl. Super-tile s has the tiles from ray_begin[4 s] on; `tiles` holds those from `first_tile` on.
+// Arrays: ray_places[ray tile] = column and view of its first ray; pixel_places[pixel tile] = i and j of its first pixel; super_begins and
+// super_places of super-tiles of rays as in matrix.cl. `tiles` holds those from `first_tile` on.
 // A tile's ray r is at column r % ray_width, view r / ray_width from the first; its pixel p at i = p % 4, j = p / 4. Order of the weights:
 // that of cl/tile_nvidia.clh, pixel (l & 3) 2 + (e & 1) + 8 (e >> 1) of ray l >> 2 at 4 l + e. Rays and pixels of padding weigh 0.
 #pragma OPENCL FP_CONTRACT OFF
@@ -62,18 +62,18 @@ INLINE float weight_of(PlaneRay r, int i, int j) {
 }
 
 // Work-items: (TILE_LANES, super-tiles `first` to end - 1).
-__kernel void matrix_fill(__global half* restrict tiles, __global const uint* restrict ray_begin,
-                          __global const uint* restrict super_begin, __global const uint* restrict super_places,
+__kernel void matrix_fill(__global half* restrict tiles, __global const uint2* restrict super_begins,
+                          __global const uint* restrict super_places,
                           __global const int2* restrict ray_places, __global const int2* restrict pixel_places,
                           __global const float* restrict rays, Extent extent, PerAxis voxel, Batch batch,
                           Tiling tiling) {
   const int lane = get_global_id(0), n = lane >> 2;
   const uint super = tiling.first + (uint)get_global_id(1);
   if (lane >= TILE_LANES || super >= tiling.end) return;
-  PlaneRay ray[4];
-  bool there[4];
-  for (int t = 0; t < 4; ++t) {
-    const int2 first = ray_places[4 * super + t];
+  PlaneRay ray[RAY_TILES];
+  bool there[RAY_TILES];
+  for (int t = 0; t < RAY_TILES; ++t) {
+    const int2 first = ray_places[RAY_TILES * super + t];
     const int column = first.x + n % tiling.ray_width, view = first.y + n / tiling.ray_width;
     there[t] = column < batch.columns && view < batch.first_view + batch.views;
     const int at_view = there[t] ? view : batch.first_view, at_column = there[t] ? column : 0;
@@ -86,10 +86,10 @@ __kernel void matrix_fill(__global half* restrict tiles, __global const uint* re
                        .steps_b;
 #endif
   }
-  size_t tile = ray_begin[4 * super] - tiling.first_tile;
-  for (uint at = super_begin[super]; at < super_begin[super + 1]; ++at) {
-    const int2 place = pixel_places[super_places[at] >> 4];
-    for (int t = 0; t < 4; ++t) {
+  size_t tile = super_begins[super].y - tiling.first_tile;
+  for (uint at = super_begins[super].x; at < super_begins[super + 1].x; ++at) {
+    const int2 place = pixel_places[super_places[at] >> RAY_MASK_BITS];
+    for (int t = 0; t < RAY_TILES; ++t) {
       if (!(super_places[at] & (1u << t))) continue;
       for (int e = 0; e < 4; ++e) {
         const int pixel = (lane & 3) * 2 + (e & 1) + 8 * (e >> 1), i = place.x + pixel % 4, j = place.y + pixel / 4;

@@ -34,11 +34,11 @@ Blocks blocks_with(const SystemMatrix& matrix, const Slab& slab, Range slices) {
           static_cast<std::size_t>(last - first + 1)};
 }
 
-// A pass over all tiles for each `together` blocks of slices. Matrix units read tiles at 80 % of the rate of copies;
-// each further block takes about half as long, for vectors from the second-level cache (measured on an H200). Float32
+// A pass over all tiles for each `together` blocks of slices. Matrix units read tiles at 70 % of the rate of copies;
+// a further block takes 60 % of that time (measured on an H200). Float32
 // is bound by arithmetic (measured on a CPU).
 KernelCost cost_of(const SystemMatrix& matrix, const char* name, const Requirements& requirements) {
-  constexpr double of_copies = 0.8, further_block = 0.5, of_copies_in_float32 = 0.0075;
+  constexpr double of_copies = 0.7, further_block = 0.6, of_copies_in_float32 = 0.0075;
   const std::size_t slices = matrix.volume().size[2], passes = parts_of(slices, matrix.slices_together(slices));
   const auto together = static_cast<double>(matrix.together(slices));
   const double times =
@@ -69,7 +69,7 @@ Requirements MatrixProjection::requirements() const {
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
                           .elements = matrix_->copies() * pixels_of_tile * matrix_->pixel_tiles(),
-                          .slice_step = matrix_->slices_of_block() / matrix_->copies()},
+                          .slice_step = matrix_->slice_step()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = 1}};
   matrix_->declare(requirements);
   requirements.kernels = {"matrix_project"};
@@ -105,15 +105,13 @@ void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
       auto tiling = matrix_->tiling(p, slices, chunk.super_begin, chunk.super_end, chunk.begin);
       tiling.first_block = blocks.first;
       const std::size_t supers = chunk.super_end - chunk.super_begin;
-      const bool split = matrix_->split(p);
-      slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices) + (split ? " -D SPLIT" : "")},
-                  {matrix_->lanes(), (split ? SystemMatrix::warps : 1) * supers, blocks.groups},
+      slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices)},
+                  {matrix_->lanes(), matrix_->warps_for(supers), blocks.groups},
                   {matrix_->lanes(), SystemMatrix::warps, 1},
-                  {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "ray_begin")),
-                   in(SystemMatrix::list_name(p, "super_begin")), in(SystemMatrix::list_name(p, "super_places")),
-                   in("x"), in("largest"), in(SystemMatrix::list_name(p, "ray_places")), inout("projections"),
-                   slab.extent(slab.interior()), batch_of(projections, {0, number(projections.size[1])}, views),
-                   argument_struct(tiling)});
+                  {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "ray_super_begins")),
+                   in(SystemMatrix::list_name(p, "ray_super_places")), in("x"), in("largest"),
+                   in(SystemMatrix::list_name(p, "ray_places")), inout("projections"), slab.extent(slab.interior()),
+                   batch_of(projections, {0, number(projections.size[1])}, views), argument_struct(tiling)});
     }
   }
 }
@@ -128,7 +126,7 @@ Requirements MatrixBackprojection::requirements() const {
                           .kind = ArrayKind::slice,
                           .element_bytes = matrix_->value_bytes(),
                           .elements = matrix_->copies() * rays_of_tile * matrix_->ray_tiles(),
-                          .slice_step = matrix_->slices_of_block() / matrix_->copies()},
+                          .slice_step = matrix_->slice_step()},
                          {.name = "largest", .kind = ArrayKind::slice, .elements = matrix_->parts().size()}};
   if (matrix_->copies() > 1)
     requirements.arrays.push_back(
@@ -181,17 +179,18 @@ void MatrixBackprojection::accumulate(Slab& slab, Range views, Range slices, con
 void MatrixBackprojection::accumulate(Slab& slab, std::size_t p, Range slices) const {
   const TileStructure& structure = matrix_->parts()[p].structure;
   const Blocks blocks = blocks_with(*matrix_, slab, slices);
-  const auto tiles = static_cast<std::uint32_t>(matrix_->pixel_tiles());
+  const std::uint32_t supers = structure.supers_of_pixels();
   for (std::size_t c = 0; c < structure.chunks.size(); ++c) {
-    auto tiling =
-        matrix_->tiling(p, held(slab), static_cast<std::uint32_t>(c * (tiles + 1)), tiles, matrix_->first_ray_tile(p));
+    auto tiling = matrix_->tiling(p, held(slab), static_cast<std::uint32_t>(c * (supers + 1)), supers,
+                                  matrix_->first_ray_tile(p));
     tiling.first_block = blocks.first;
     slab.launch({"matrix.cl", "matrix_backproject", matrix_->options(held(slab))},
-                {matrix_->lanes(), tiles, blocks.groups}, {matrix_->lanes(), SystemMatrix::warps, 1},
-                {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_begin")),
-                 in(SystemMatrix::list_name(p, "tiles_of_pixels")), in(SystemMatrix::list_name(p, "ray_tiles")),
-                 in("y"), in("largest"), in("pixel_places"), matrix_->copies() > 1 ? out("sums") : inout("volume"),
-                 slab.extent(slices), argument_struct(tiling)});
+                {matrix_->lanes(), matrix_->warps_for(supers), blocks.groups},
+                {matrix_->lanes(), SystemMatrix::warps, 1},
+                {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_super_begins")),
+                 in(SystemMatrix::list_name(p, "pixel_super_places")),
+                 in(SystemMatrix::list_name(p, "pixel_super_tiles")), in("y"), in("largest"), in("pixel_places"),
+                 matrix_->copies() > 1 ? out("sums") : inout("volume"), slab.extent(slices), argument_struct(tiling)});
     if (matrix_->copies() > 1)
       slab.launch({"matrix.cl", "matrix_fold", matrix_->options(held(slab))}, slices,
                   {in("sums"), inout("volume"), slab.extent(slices), argument_struct(tiling)});

@@ -32,19 +32,19 @@ MatrixSize matrix_size(const SliceRays& rays, const std::function<void(int done,
   size.nonzeros = rays.nonzeros();
 
   const TileOrder pixels = pixel_order(rays);
+  const Size2 detector{rays.columns(), rays.views()};
   TileCounts fewest;
   for (std::size_t n = 0; n < size.tiles.size(); ++n) {
     next();
-    const TileCounts counts = count_tiles(rays, ray_order(rays, ray_tile_shapes[n]), pixels);
+    const TileCounts counts = count_tiles(rays, {detector, ray_tile_shapes[n], {2, 2}}, pixels);
     size.tiles[n] = counts.tiles;
     if (n == 0 || counts.tiles < fewest.tiles) fewest = counts, size.shape = ray_tile_shapes[n];
   }
   next();
   constexpr Size2 square{4, 4};
-  const std::uint64_t of_squares = count_tiles(rays, ray_order(rays, square), pixels).tiles;
+  const std::uint64_t of_squares = count_tiles(rays, {detector, square, {1, 1}}, pixels).tiles;
 
   next();
-  const Size2 detector{rays.columns(), rays.views()};
   const TileOrder lines = row_by_row({rays.nx(), rays.ny()}, tile_pixels, 1);
   const TileCounts before = count_tiles(rays, row_by_row(detector, tile_rays, 4), lines);
   const auto blocks = [&](std::uint32_t of_rays) {

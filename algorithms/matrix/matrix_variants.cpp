@@ -9,17 +9,18 @@
 namespace halocline {
 namespace {
 
-// Errors of the largest value: of one half a number, and of two
-constexpr double rounding_of_half = 1e-3, rounding_of_two = 1e-6;
+// Errors of the largest value: of one half a number, of two, and of sums of eight copies
+constexpr double rounding_of_half = 1e-3, rounding_of_two = 1e-6, rounding_of_copies = 4e-6;
 
-// A parallel beam on two blocks of slices, and a part of a third.
+// A parallel beam on two blocks of slices, and a part of a third, with pixels that a square's symmetry maps to pixels.
 std::shared_ptr<const SystemMatrix> trial_matrix(const MatrixOptions& options) {
   CircularOptions circle;
   circle.sid = 100;
   circle.sdd = 0;
-  circle.projections = 19;
-  const Grid volume = default_grid({33, 29, 37}, {1, 1, 1});
-  const Grid stack{.size = {41, 37, 19}, .spacing = {1, 1, 1}, .origin = {-20, -18, 0}};
+  circle.projections = 20;
+  circle.arc = 180;
+  const Grid volume = default_grid({33, 33, 37}, {1, 1, 1});
+  const Grid stack{.size = {41, 37, 20}, .spacing = {1, 1, 1}, .origin = {-20, -18, 0}};
   return std::make_shared<SystemMatrix>(circular_geometry(circle), volume, stack, Projector(), options);
 }
 
@@ -29,9 +30,11 @@ Finding compared_by_size(const Volume& found, const Volume& expected, double rou
 }
 
 // Both directions beside float32.
-Finding check_vectors(const Device& device, bool half_vectors) {
-  const auto units = trial_matrix({.units = true, .half_vectors = half_vectors}), plain = trial_matrix({});
-  const double rounding = half_vectors ? rounding_of_half : rounding_of_two;
+Finding check_vectors(const Device& device, const MatrixOptions& options) {
+  const auto units = trial_matrix(options), plain = trial_matrix({.symmetric = options.symmetric});
+  const double rounding = options.half_vectors ? rounding_of_half
+                          : options.symmetric  ? rounding_of_copies
+                                               : rounding_of_two;
   const auto project = [&](const auto& matrix) {
     const Volume volume = trial_volume(matrix->volume());
     return run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, matrix->projections(), {device})
@@ -48,8 +51,10 @@ Finding check_vectors(const Device& device, bool half_vectors) {
 }
 
 Finding check_units(const Device& device) {
-  const Finding two = check_vectors(device, false);
-  return two.verdict == Verdict::right ? check_vectors(device, true) : two;
+  for (const MatrixOptions& options : {MatrixOptions{.units = true}, MatrixOptions{.units = true, .half_vectors = true},
+                                       MatrixOptions{.units = true, .symmetric = true}})
+    if (Finding finding = check_vectors(device, options); finding.verdict != Verdict::right) return finding;
+  return {};
 }
 
 }  // namespace

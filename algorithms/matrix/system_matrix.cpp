@@ -63,12 +63,11 @@ SliceRays rays_of(const Geometry& geometry, const Grid& volume, const Grid& proj
 
 // Names and contents of the lists that kernels read.
 std::vector<std::pair<const char*, const std::vector<std::uint32_t>*>> lists_of(const TileStructure& structure) {
-  return {{"ray_begin", &structure.ray_begin},
-          {"super_begin", &structure.super_begin},
-          {"super_places", &structure.super_places},
-          {"pixel_begin", &structure.pixel_begin},
-          {"tiles_of_pixels", &structure.tiles_of_pixels},
-          {"ray_tiles", &structure.ray_tiles}};
+  return {{"ray_super_begins", &structure.ray_super_begins},
+          {"ray_super_places", &structure.ray_super_places},
+          {"pixel_super_begins", &structure.pixel_super_begins},
+          {"pixel_super_places", &structure.pixel_super_places},
+          {"pixel_super_tiles", &structure.pixel_super_tiles}};
 }
 
 std::size_t at_least_one(std::size_t count) {
@@ -103,7 +102,7 @@ SystemMatrix::SystemMatrix(const Geometry& geometry, const Grid& volume, const G
       part.stored.end = static_cast<std::int64_t>(sectors_->stored_views);
     }
     if (begin == 0) shape = choose_ray_shape(rays);
-    part.structure = tile_structure(rays, shape, options_.chunk_bytes);
+    part.structure = tile_structure(rays, shape, options_.chunk_bytes, super_rays());
     part.ray_places = places_of_tiles(part.structure.rays, rays.first_column(), begin);
     begin = part.views.end;
     parts_.push_back(std::move(part));
@@ -177,16 +176,11 @@ structs::Tiling SystemMatrix::tiling(std::size_t part, std::size_t slices, std::
 }
 
 std::string SystemMatrix::options(std::size_t slices) const {
-  return fmt::format("{}{}-D WARPS={} -D BLOCKS={}",
-                     two_halves()     ? "-D UNITS "
-                     : options_.units ? "-D UNITS -D HALF_VECTORS "
-                                      : "",
-                     sectors_ ? "-D SECTORS " : "", warps, together(slices));
-}
-
-bool SystemMatrix::split(std::size_t part) const {
-  constexpr std::uint32_t fewest_super_tiles = 8192;  // two waves of an H100
-  return options_.units && parts_[part].structure.rays.tiles() / super_ray_tiles < fewest_super_tiles;
+  return fmt::format("{}{}-D RAY_TILES={} -D WARPS={} -D BLOCKS={}",
+                     !options_.units         ? ""
+                     : options_.half_vectors ? "-D UNITS -D HALF_VECTORS "
+                                             : "-D UNITS ",
+                     sectors_ ? "-D SECTORS " : "", super_rays(), warps, together(slices));
 }
 
 void SystemMatrix::start(Slab& slab) const {
@@ -209,13 +203,13 @@ void SystemMatrix::fill(Slab& slab, std::size_t p) const {
                                                                 : "";
   for (std::size_t c = 0; c < part.structure.chunks.size(); ++c) {
     const TileChunk& chunk = part.structure.chunks[c];
-    slab.launch({"matrix_fill.cl", "matrix_fill", std::string(form) + fans_option(table_)},
-                {32, chunk.super_end - chunk.super_begin, 1}, {32, 4, 1},
-                {out(tiles_name(p, c)), in(list_name(p, "ray_begin")), in(list_name(p, "super_begin")),
-                 in(list_name(p, "super_places")), in(list_name(p, "ray_places")), in("pixel_places"), in("rays"),
-                 slab.extent({0, slab.nz()}), per_axis(volume_.spacing),
-                 batch_of(projections_, {0, number(projections_.size[1])}, part.stored),
-                 argument_struct(tiling(p, 1, chunk.super_begin, chunk.super_end, chunk.begin))});
+    slab.launch(
+        {"matrix_fill.cl", "matrix_fill", fmt::format("-D RAY_TILES={} {}", super_rays(), form) + fans_option(table_)},
+        {32, chunk.super_end - chunk.super_begin, 1}, {32, 4, 1},
+        {out(tiles_name(p, c)), in(list_name(p, "ray_super_begins")), in(list_name(p, "ray_super_places")),
+         in(list_name(p, "ray_places")), in("pixel_places"), in("rays"), slab.extent({0, slab.nz()}),
+         per_axis(volume_.spacing), batch_of(projections_, {0, number(projections_.size[1])}, part.stored),
+         argument_struct(tiling(p, 1, chunk.super_begin, chunk.super_end, chunk.begin))});
   }
 }
 

@@ -23,6 +23,7 @@ namespace structs {
 using uint = std::uint32_t;
 #include "cl/matrix.clh"
 static_assert(sizeof(Tiling) == 15 * 4);
+static_assert(RAY_MASK_BITS == super_ray_tiles && PIXEL_TILES == super_pixel_tiles);
 }  // namespace structs
 
 struct MatrixOptions {
@@ -68,6 +69,7 @@ class SystemMatrix {
   std::uint64_t tile_bytes() const;  ///< of the tiles
   std::size_t lanes() const { return options_.units ? 32 : 16; }
   std::size_t value_bytes() const { return options_.units && options_.half_vectors ? 2 : 4; }  ///< of x and y
+  std::size_t halves() const { return options_.units && !options_.half_vectors ? 2 : 1; }      ///< of a number
   bool units() const { return options_.units; }
   /// A launch for a part and so many slices; all its blocks, and first to end of what each kernel says.
   structs::Tiling tiling(std::size_t part, std::size_t slices, std::uint32_t first, std::uint32_t end,
@@ -77,23 +79,27 @@ class SystemMatrix {
   std::string options(std::size_t slices) const;
   /// Copies of a slice that are multiplied: one for each sector (cl/matrix_sectors.clh).
   std::size_t copies() const { return sectors_ ? Sectors::count : 1; }
-  /// Copies of slices that matrix units take at once, and a work-item of float32.
-  std::size_t slices_of_block() const { return two_halves() ? rows_of_block / 2 : rows_of_block; }
-  /// Blocks of so many slices, and those of a work-group.
-  std::size_t blocks(std::size_t slices) const { return parts_of(copies() * slices, slices_of_block()); }
-  std::size_t together(std::size_t slices) const { return std::min<std::size_t>(blocks(slices), two_halves() ? 4 : 2); }
-  std::size_t slices_together(std::size_t slices) const { return slices_of_block() * together(slices) / copies(); }
+  /// Blocks of so many slices, and those of a work-group. Blocks of several work-groups fill them.
+  std::size_t blocks(std::size_t slices) const {
+    const std::size_t with_slices = parts_of(copies() * slices, slices_of_block);
+    return with_slices > most_together ? most_together * parts_of(with_slices, most_together) : with_slices;
+  }
+  std::size_t together(std::size_t slices) const { return std::min(blocks(slices), most_together); }
+  std::size_t slices_together(std::size_t slices) const { return slices_of_block * together(slices) / copies(); }
+  /// Multiples of so many slices fill blocks of work-groups.
+  std::size_t slice_step() const { return slices_of_block * most_together / copies(); }
 
-  /// True where the warps of a work-group share a super-tile's list: where a part has few. Other bits, but the same of
-  /// any slices.
-  bool split(std::size_t part) const;
+  /// Ray tiles of a super-tile: fewer of an eighth of the rays, which has to fill a device.
+  std::uint32_t super_rays() const { return sectors_ ? super_ray_tiles / 2 : super_ray_tiles; }
 
-  static constexpr std::size_t rows_of_block = 16, warps = 4;  // rows: of products, two a slice of two halves
+  /// Work-groups along y of a kernel whose warps share a super-tile's list, or each have one, of so many super-tiles.
+  std::size_t warps_for(std::size_t supers) const { return (options_.units ? warps : 1) * supers; }
+
+  static constexpr std::size_t slices_of_block = 16, most_together = 2, warps = 4;
   static std::string tiles_name(std::size_t part, std::size_t chunk);
   static std::string list_name(std::size_t part, const char* list);
 
  private:
-  bool two_halves() const { return options_.units && !options_.half_vectors; }
   void fill(Slab& slab, std::size_t part) const;
 
   MatrixOptions options_;

@@ -11,9 +11,9 @@ std::uint32_t parts(std::uint32_t whole, std::uint32_t part) {
   return whole / part + (whole % part != 0 ? 1 : 0);
 }
 
-/// Some elements, and places that 32 bits count.
+/// Some elements, and places that 31 bits count.
 bool is_countable(const TileOrder& order) {
-  constexpr std::uint64_t limit = std::uint64_t{1} << 32;
+  constexpr std::uint64_t limit = std::uint64_t{1} << 31;
   const auto padded = [&](int axis) {
     const std::uint64_t step = std::uint64_t{order.tile[axis]} * order.group[axis];
     return (order.size[axis] + step - 1) / step * step;
@@ -60,7 +60,7 @@ bool TileOrder::has_element(std::uint32_t place) const {
 }
 
 void check_orders(const TileOrder& rays, const TileOrder& pixels) {
-  constexpr const char* expected = "a system matrix takes at least 1, and fewer than 2^32";
+  constexpr const char* expected = "a system matrix takes at least 1, and fewer than 2^31";
   if (!is_countable(rays))
     throw InputError(fmt::format("`projections` has {} x {} rays; {}", rays.size[0], rays.size[1], expected));
   if (!is_countable(pixels))

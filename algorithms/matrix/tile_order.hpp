@@ -36,7 +36,7 @@ struct TileOrder {
   bool has_element(std::uint32_t place) const;
 };
 
-/// Throws InputError that names `projections` or `volume` if there are no rays or pixels, or 2^32 places or more.
+/// Throws InputError that names `projections` or `volume` if there are no rays or pixels, or 2^31 places or more.
 void check_orders(const TileOrder& rays, const TileOrder& pixels);
 
 /// Places of all elements: [x + size[0] y].

@@ -14,14 +14,15 @@ namespace halocline {
 
 inline constexpr std::uint32_t tile_rays = 8, tile_pixels = 16;
 inline constexpr std::uint32_t tile_bytes = 2 * tile_rays * tile_pixels;
-/// Ray tiles of a super-tile, which are read with one tile of pixels.
-inline constexpr std::uint32_t super_ray_tiles = 4;
+/// Ray tiles of a super-tile of rays, which are read with one tile of pixels, and pixel tiles of a super-tile of pixels
+/// (cl/matrix.clh).
+inline constexpr std::uint32_t super_ray_tiles = 8, super_pixel_tiles = 4;  // of rays: at most
 
 /// Detector pixels x views of a ray tile. A tile of pixels is 4 x 4.
 inline constexpr Size2 ray_tile_shapes[] = {{2, 4}, {4, 2}, {8, 1}};
-/// Rays, x: detector pixels, y: views; a group is a super-tile.
-TileOrder ray_order(const SliceRays& rays, const Size2& shape);
-/// Pixels, x: i, y: j.
+/// Rays, x: detector pixels, y: views; a group is a super-tile, 8 x 8 rays where there are as many views.
+TileOrder ray_order(const SliceRays& rays, const Size2& shape, std::uint32_t of_super = super_ray_tiles);
+/// Pixels, x: i, y: j; a group is a super-tile of 8 x 8.
 TileOrder pixel_order(const SliceRays& rays);
 
 /// Tiles in one buffer: those of the super-tiles [super_begin, super_end), numbers [begin, end).
@@ -30,34 +31,28 @@ struct TileChunk {
   std::uint32_t begin, end;
 };
 
-/// R ray tiles and P pixel tiles of the orders `rays` and `pixels`, those of padding among them; S = R / 4 super-tiles;
-/// T tiles, numbered by super-tile, by pixel tile within one, and by ray tile: in the order in which super_places has
-/// them.
+/// T tiles, numbered by super-tile of rays, by pixel tile within one, and by ray tile.
 struct TileStructure {
-  TileOrder rays, pixels;
+  TileOrder rays, pixels;  ///< tiles of padding are among theirs
 
-  /// [R + 1] Ends of the lists of ray tiles: places ray_begin[r] to ray_begin[r + 1] of `pixel_tiles`. Super-tile s has
-  /// the tiles ray_begin[4 s] to ray_begin[4 s + 4].
-  std::vector<std::uint32_t> ray_begin;
-  /// [T] Pixel tiles that each ray tile meets, in increasing order.
-  std::vector<std::uint32_t> pixel_tiles;
+  /// [2 (S + 1)] Of the S super-tiles of rays, the place with which the list of each begins, and its first tile.
+  std::vector<std::uint32_t> ray_super_begins;
+  /// 256 x pixel tile + mask, in increasing order within a super-tile. Bit n of the mask: the super-tile's n-th ray
+  /// tile meets it. The bits are tiles, one after the other.
+  std::vector<std::uint32_t> ray_super_places;
 
-  /// [S + 1] Pixel tiles that the four ray tiles of super-tile s meet: places super_begin[s] to super_begin[s + 1] of:
-  std::vector<std::uint32_t> super_begin;
-  /// 16 x pixel tile + mask, in increasing order within a super-tile. Bit n of the mask: ray tile 4 s + n has that
-  /// pixel tile.
-  std::vector<std::uint32_t> super_places;
-
-  /// Chunks in the order of tiles; a super-tile is in one.
+  /// Chunks in the order of tiles; a super-tile of rays is in one.
   std::vector<TileChunk> chunks;
 
-  /// [chunks][P + 1] Tiles of pixel tile p in chunk c, for the adjoint: places pixel_begin[c (P + 1) + p] to
-  /// pixel_begin[c (P + 1) + p + 1] of the two lists below.
-  std::vector<std::uint32_t> pixel_begin;
-  /// [T] Number of the tile from the chunk's first one, in increasing order within a pixel tile; and its ray tile.
-  std::vector<std::uint32_t> tiles_of_pixels, ray_tiles;
+  /// [chunks][Q + 1] For the adjoint, of the Q super-tiles of pixels, the place with which the list of each begins.
+  std::vector<std::uint32_t> pixel_super_begins;
+  /// 16 x ray tile + mask of the super-tile's pixel tiles that it meets, in increasing order within a super-tile.
+  std::vector<std::uint32_t> pixel_super_places;
+  /// [places][4] Numbers of the tiles of the mask from the chunk's first one; 0 for those it lacks.
+  std::vector<std::uint32_t> pixel_super_tiles;
 
-  std::uint64_t tiles() const { return pixel_tiles.size(); }
+  std::uint64_t tiles() const { return ray_super_begins.back(); }
+  std::uint32_t supers_of_pixels() const { return pixels.tiles() / super_pixel_tiles; }
   std::uint64_t bytes() const { return tiles() * tile_bytes; }
   /// Bytes of the lists, which the device holds beside the tiles.
   std::uint64_t list_bytes() const;
@@ -65,7 +60,8 @@ struct TileStructure {
 
 /// chunk_bytes: most bytes of tiles in a chunk. Throws InputError that names `geometry` if there are 2^32 tiles or
 /// more, or a super-tile exceeds a chunk.
-TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes);
+TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes,
+                             std::uint32_t rays_of_super = super_ray_tiles);
 
 /// Tiles that are not empty, and those of larger tiles: of pairs and of fours of ray tiles that follow each other.
 struct TileCounts {

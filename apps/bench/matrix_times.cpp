@@ -89,8 +89,9 @@ class ProductTimer {
     rate.tile_bytes = matrix->tile_bytes();
     const std::size_t slices = scan_.volume.size[2], of_pass = matrix->slices_together(slices);
     const auto passes = static_cast<double>((slices + of_pass - 1) / of_pass);
-    rate.multiply_adds = static_cast<double>(rate.tile_bytes) / sizeof(std::uint16_t) * passes *
-                         static_cast<double>(SystemMatrix::rows_of_block * matrix->together(slices));
+    rate.multiply_adds =
+        static_cast<double>(rate.tile_bytes) / sizeof(std::uint16_t) * passes *
+        static_cast<double>(SystemMatrix::slices_of_block * matrix->halves() * matrix->together(slices));
     {
       ProjectionLoop loop(device_, std::make_unique<MatrixProjection>(matrix));
       rate.fill_seconds = seconds_of(loop.slab(), [&] { matrix->start(loop.slab()); });

@@ -158,7 +158,7 @@ TEST_P(Matrix, SlabsBatchesAndDevicesChangeNoBit) {
 }
 
 TEST_P(Matrix, ChunksHoldTheSameMatrix) {
-  const auto whole = matrix(), chunks = matrix({.chunk_bytes = 1U << 16});
+  const auto whole = matrix(), chunks = matrix({.chunk_bytes = 1U << 17});
   EXPECT_EQ(projected(chunks, volume).output.voxels, projected(whole, volume).output.voxels);
   EXPECT_LT(relative_error(backprojected(chunks, stack).output.voxels,
                            reference::backproject(GetParam().projector, stack, scene.geometry, scene.grid)),
@@ -231,7 +231,11 @@ TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
     }
 }
 
-class MatrixUnits : public testing::TestWithParam<bool> {};
+struct UnitsOf {
+  const char* name;
+  MatrixOptions options;
+};
+class MatrixUnits : public testing::TestWithParam<UnitsOf> {};
 
 // On NVIDIA's GPUs: values that halves hold exactly have the adjoint to float32; a slice's bits depend on no other.
 TEST_P(MatrixUnits, HoldSlicesApart) {
@@ -241,10 +245,12 @@ TEST_P(MatrixUnits, HoldSlicesApart) {
   EXPECT_EQ(finding.verdict, Verdict::right) << finding.detail;
   for (const std::size_t slices : {1, 3, 32, 43}) {
     SCOPED_TRACE(slices);
-    const Scene scene =
-        scene_of("", reference::detector(40, slices, 1, 1.1, 2), default_grid({31, 33, slices}, {3, 1, 2}));
+    const Grid detector = reference::detector(40, slices, 1, 1.1, 2);
+    const Scene scene = GetParam().options.symmetric
+                            ? symmetric_scene("", detector, default_grid({31, 31, slices}, {1, 1, 2}), 20)
+                            : scene_of("", detector, default_grid({31, 33, slices}, {3, 1, 2}));
     const auto matrix = std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(),
-                                                             MatrixOptions{.units = true, .half_vectors = GetParam()});
+                                                             GetParam().options);
     Volume volume(scene.grid), stack(scene.projections);
     for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n * 7 % 31);
     for (std::size_t n = 0; n < stack.voxels.size(); ++n) stack.voxels[n] = static_cast<float>(n * 5 % 29);
@@ -268,27 +274,11 @@ TEST_P(MatrixUnits, HoldSlicesApart) {
   }
 }
 
-// Scans of so many rays have warps that do not share lists.
-TEST_P(MatrixUnits, ProjectManyRays) {
-  if (device().front().info().platform.find("NVIDIA") == std::string::npos)
-    GTEST_SKIP() << device().front().info().name << " has no matrix units of NVIDIA";
-  const MatrixOptions options{.units = true, .half_vectors = GetParam()};
-  CircularOptions circle;
-  circle.sid = 200;
-  circle.sdd = 0;
-  circle.projections = 420;
-  const Scene scene{"many rays", circular_geometry(circle), reference::detector(701, 9, 420, 0.07, 2),
-                    default_grid({31, 33, 9}, {1, 1, 2})};
-  const auto matrix =
-      std::make_shared<const SystemMatrix>(scene.geometry, scene.grid, scene.projections, Projector(), options);
-  EXPECT_FALSE(matrix->split(0));
-  const Volume volume = reference::random_volume(scene.grid, 5);
-  const auto rays = reference::project(Projector::joseph, volume, scene.geometry, scene.projections);
-  EXPECT_LT(relative_error(projected(matrix, volume).output.voxels, rays), 1e-3);
-}
-
-INSTANTIATE_TEST_SUITE_P(Vectors, MatrixUnits, testing::Bool(),
-                         [](const auto& of) { return of.param ? "half" : "two"; });
+INSTANTIATE_TEST_SUITE_P(Vectors, MatrixUnits,
+                         testing::Values(UnitsOf{"two", {.units = true}},
+                                         UnitsOf{"half", {.units = true, .half_vectors = true}},
+                                         UnitsOf{"symmetric", {.units = true, .symmetric = true}}),
+                         [](const auto& of) { return of.param.name; });
 
 TEST(SystemMatrix, RefusesWhatItDoesNotStore) {
   const auto refusal = [](const Scene& scene, const Projector& projector) {

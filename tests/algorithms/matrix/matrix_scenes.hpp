@@ -68,9 +68,12 @@ class ListedTiles {
  public:
   explicit ListedTiles(const TileStructure& structure)
       : structure_(structure), listed_(std::size_t{structure.rays.tiles()} * structure.pixels.tiles()) {
-    for (std::uint32_t ray = 0; ray < structure.rays.tiles(); ++ray)
-      for (std::uint32_t tile = structure.ray_begin[ray]; tile < structure.ray_begin[ray + 1]; ++tile)
-        listed_[place(ray, structure.pixel_tiles[tile])] = true;
+    const auto &begins = structure.ray_super_begins, &places = structure.ray_super_places;
+    for (std::uint32_t super = 0; 2 * super + 2 < begins.size(); ++super)
+      for (std::uint32_t at = begins[2 * super]; at < begins[2 * super + 2]; ++at)
+        for (std::uint32_t n = 0; n < super_ray_tiles; ++n)
+          if ((places[at] >> n & 1) != 0)
+            listed_[place(super_ray_tiles * super + n, places[at] >> super_ray_tiles)] = true;
   }
   /// Ray: column + columns * view, voxel: i + nx j.
   bool hold(std::size_t ray, std::size_t voxel) const { return listed_[place_of(ray, voxel)]; }

@@ -62,13 +62,13 @@ TEST(TileOrder, IsThePapersWhereGroupsAreLikeTiles) {
     }
 }
 
-TEST(TileOrder, RefusesWhat32BitsDoNotCount) {
-  const TileOrder small{{5, 3}, {1, 1}, {1, 1}}, none{{0, 4}, {4, 4}, {4, 4}}, large{{65536, 65535}, {4, 4}, {4, 4}};
+TEST(TileOrder, RefusesWhat31BitsDoNotCount) {
+  const TileOrder small{{5, 3}, {1, 1}, {1, 1}}, none{{0, 4}, {4, 4}, {4, 4}}, large{{65536, 32767}, {4, 4}, {4, 4}};
   EXPECT_EQ(refusal_of([&] { check_orders(none, small); }),
-            "`projections` has 0 x 4 rays; a system matrix takes at least 1, and fewer than 2^32");
+            "`projections` has 0 x 4 rays; a system matrix takes at least 1, and fewer than 2^31");
   EXPECT_EQ(refusal_of([&] { check_orders(small, large); }),
-            "`volume` has 65536 x 65535 voxels in a slice; a system matrix takes at least 1, and fewer than 2^32");
-  check_orders(small, {{65536, 65520}, {4, 4}, {4, 4}});
+            "`volume` has 65536 x 32767 voxels in a slice; a system matrix takes at least 1, and fewer than 2^31");
+  check_orders(small, {{65536, 32752}, {4, 4}, {4, 4}});
 }
 
 }  // namespace

@@ -46,60 +46,74 @@ TEST_P(TilesOfScenes, HoldEveryWeight) {
     EXPECT_LE(structure.tiles(), needed.size() + needed.size() / 4) << shape[0];
     const TileCounts counts = count_tiles(rays, structure.rays, structure.pixels);
     EXPECT_EQ(structure.tiles(), counts.tiles);
-    EXPECT_EQ(structure.super_places.size(), counts.of_fours);
     const double nonzeros = static_cast<double>(rays.nonzeros()), expected = static_cast<double>(pairs.size());
     EXPECT_NEAR(nonzeros, expected, 0.01 * expected);
   }
 }
 
-TEST_P(TilesOfScenes, HaveListsThatAgree) {
-  for (const std::uint64_t chunk_bytes : {one_chunk, std::uint64_t{tile_bytes} * 200}) {
-    const TileStructure s = tile_structure(rays, {2, 4}, chunk_bytes);
-    ASSERT_EQ(s.ray_begin.size(), s.rays.tiles() + 1);
-    ASSERT_EQ(s.super_begin.size(), s.rays.tiles() / 4 + 1);
-    ASSERT_EQ(s.ray_begin.back(), s.tiles());
-    ASSERT_EQ(s.super_begin.back(), s.super_places.size());
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;  // of ray tile and pixel tile
-    for (std::uint32_t super = 0; super + 1 < s.super_begin.size(); ++super) {
-      ASSERT_EQ(s.ray_begin[4 * super], numbers.size());
-      std::array<std::uint32_t, 4> next{};
-      for (std::uint32_t n = 0; n < 4; ++n) next[n] = s.ray_begin[4 * super + n];
-      for (std::uint32_t place = s.super_begin[super]; place < s.super_begin[super + 1]; ++place) {
-        const std::uint32_t pixel_tile = s.super_places[place] / 16, mask = s.super_places[place] % 16;
-        ASSERT_NE(mask, 0u);
-        if (place > s.super_begin[super]) {
-          ASSERT_LT(s.super_places[place - 1] / 16, pixel_tile);
-        }
-        for (std::uint32_t n = 0; n < 4; ++n)
-          if ((mask >> n & 1) != 0) {
-            ASSERT_EQ(s.pixel_tiles[next[n]++], pixel_tile);
-            numbers.emplace(std::pair(4 * super + n, pixel_tile), numbers.size());
-          }
+using TileNumber = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;  // by ray tile and pixel tile
+
+TileNumber numbers_by_rays(const TileStructure& s) {
+  TileNumber numbers;
+  const auto &begins = s.ray_super_begins, &places = s.ray_super_places;
+  EXPECT_EQ(begins.size(), 2 * (s.rays.tiles() / super_ray_tiles + 1));
+  for (std::uint32_t super = 0; 2 * super + 2 < begins.size(); ++super) {
+    EXPECT_EQ(begins[2 * super + 1], numbers.size());
+    for (std::uint32_t at = begins[2 * super]; at < begins[2 * super + 2]; ++at) {
+      const std::uint32_t pixel_tile = places[at] >> super_ray_tiles, mask = places[at] % 256;
+      EXPECT_NE(mask, 0u);
+      if (at > begins[2 * super]) {
+        EXPECT_LT(places[at - 1] >> super_ray_tiles, pixel_tile);
       }
-      for (std::uint32_t n = 0; n < 4; ++n) ASSERT_EQ(next[n], s.ray_begin[4 * super + n + 1]);
+      for (std::uint32_t n = 0; n < super_ray_tiles; ++n)
+        if ((mask >> n & 1) != 0) numbers.emplace(std::pair(super_ray_tiles * super + n, pixel_tile), numbers.size());
     }
+  }
+  EXPECT_EQ(begins.back(), numbers.size());
+  EXPECT_EQ(begins[begins.size() - 2], places.size());
+  return numbers;
+}
+
+// Expects the tiles of super-tile n of pixel_super_begins to be those of `numbers`, each once over all chunks.
+void expect_super_of_pixels(const TileStructure& s, std::size_t n, std::uint32_t super, std::uint32_t first_tile,
+                            const TileNumber& numbers, std::set<std::uint32_t>& seen) {
+  const auto &begins = s.pixel_super_begins, &places = s.pixel_super_places;
+  for (std::uint32_t at = begins[n]; at < begins[n + 1]; ++at) {
+    const std::uint32_t ray_tile = places[at] >> super_pixel_tiles, mask = places[at] % 16;
+    EXPECT_NE(mask, 0u);
+    if (at > begins[n]) {
+      EXPECT_LT(places[at - 1] >> super_pixel_tiles, ray_tile);
+    }
+    for (std::uint32_t t = 0; t < super_pixel_tiles; ++t) {
+      if ((mask >> t & 1) == 0) continue;
+      const std::uint32_t number = first_tile + s.pixel_super_tiles[super_pixel_tiles * at + t];
+      EXPECT_EQ(numbers.at({ray_tile, super_pixel_tiles * super + t}), number);
+      EXPECT_TRUE(seen.insert(number).second);
+    }
+  }
+}
+
+TEST_P(TilesOfScenes, HaveListsThatAgree) {
+  for (const std::uint64_t chunk_bytes : {one_chunk, std::uint64_t{tile_bytes} * 400}) {
+    const TileStructure s = tile_structure(rays, {2, 4}, chunk_bytes);
+    const TileNumber numbers = numbers_by_rays(s);
+    ASSERT_EQ(s.tiles(), numbers.size());
     std::uint32_t super = 0, tile = 0;
-    const std::size_t pixels = s.pixels.tiles();
-    ASSERT_EQ(s.pixel_begin.size(), s.chunks.size() * (pixels + 1));
+    std::set<std::uint32_t> seen;
+    const std::size_t supers = s.supers_of_pixels();
+    ASSERT_EQ(s.pixel_super_begins.size(), s.chunks.size() * (supers + 1));
+    ASSERT_EQ(s.pixel_super_tiles.size(), super_pixel_tiles * s.pixel_super_places.size());
     for (std::size_t c = 0; c < s.chunks.size(); ++c) {
       const TileChunk& chunk = s.chunks[c];
       ASSERT_EQ(chunk.super_begin, super);
       ASSERT_EQ(chunk.begin, tile);
       super = chunk.super_end, tile = chunk.end;
       ASSERT_LE(std::uint64_t{chunk.end - chunk.begin} * tile_bytes, chunk_bytes);
-      ASSERT_EQ(s.pixel_begin[c * (pixels + 1)], chunk.begin);
-      ASSERT_EQ(s.pixel_begin[c * (pixels + 1) + pixels], chunk.end);
-      for (std::uint32_t pixel = 0; pixel < pixels; ++pixel)
-        for (std::uint32_t at = s.pixel_begin[c * (pixels + 1) + pixel];
-             at < s.pixel_begin[c * (pixels + 1) + pixel + 1]; ++at) {
-          const std::uint32_t number = chunk.begin + s.tiles_of_pixels[at];
-          ASSERT_EQ(numbers.at({s.ray_tiles[at], pixel}), number);
-          if (at > s.pixel_begin[c * (pixels + 1) + pixel]) {
-            ASSERT_LT(s.tiles_of_pixels[at - 1], s.tiles_of_pixels[at]);
-          }
-        }
+      for (std::uint32_t each = 0; each < supers; ++each)
+        expect_super_of_pixels(s, c * (supers + 1) + each, each, chunk.begin, numbers, seen);
+      ASSERT_EQ(seen.size(), tile);
     }
-    ASSERT_EQ(super + 1, s.super_begin.size());
+    ASSERT_EQ(super, s.rays.tiles() / super_ray_tiles);
     ASSERT_EQ(tile, s.tiles());
   }
 }
@@ -115,8 +129,8 @@ TEST(TileStructure, IsTheSameOfAnySliceAndRow) {
   };
   const TileStructure one = tile_structure(rays_of(scene(1)), {2, 4}, one_chunk),
                       many = tile_structure(rays_of(scene(7)), {2, 4}, one_chunk);
-  EXPECT_EQ(one.ray_begin, many.ray_begin);
-  EXPECT_EQ(one.pixel_tiles, many.pixel_tiles);
+  EXPECT_EQ(one.ray_super_begins, many.ray_super_begins);
+  EXPECT_EQ(one.ray_super_places, many.ray_super_places);
 }
 
 TEST(TileStructure, RefusesRaysThatLeaveSlices) {
@@ -145,7 +159,7 @@ TEST(TileStructure, RefusesBuffersOfLessThanASuperTile) {
       refusal_of([&] {
         tile_structure(rays, {2, 4}, 256);
       }),
-      testing::MatchesRegex("32 rays of `geometry` take [0-9]+ bytes of a system matrix, more than a buffer of 256"));
+      testing::MatchesRegex("64 rays of `geometry` take [0-9]+ bytes of a system matrix, more than a buffer of 256"));
 }
 
 }  // namespace

@@ -183,15 +183,15 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   };
   circle.arc = 180, circle.projection_offset_x = 0;
   const Geometry half_turn = circular_geometry(circle);
-  EXPECT_EQ(choice(391, nvidia, geometry).form, OperatorForm::matrix);
-  EXPECT_THAT(choice(390, nvidia, geometry).reason, HasSubstr("391 passes would"));
+  EXPECT_EQ(choice(235, nvidia, geometry).form, OperatorForm::matrix);
+  EXPECT_THAT(choice(234, nvidia, geometry).reason, HasSubstr("235 passes would"));
   nvidia.memory = std::size_t{4} << 30;
   EXPECT_THAT(choice(800, nvidia, geometry).reason, HasSubstr("GB"));
   volume.size[2] = stack.size[1] = 8;
   EXPECT_THAT(choice(5000, nvidia, geometry).reason, HasSubstr("it takes 16 slices"));
   EXPECT_THAT(choice(99, nvidia, half_turn).reason, HasSubstr("100 passes would"));
   EXPECT_EQ(choice(100, nvidia, half_turn).form, OperatorForm::symmetric);
-  volume = default_grid({721, 721, 64}, {1, 1, 1}), stack.size[1] = 64;
+  volume = default_grid({1441, 1441, 64}, {1, 1, 1}), stack.size[1] = 64;
   EXPECT_EQ(choice(800, nvidia, geometry).reason, "views are too far apart to share tiles");
   volume = default_grid({512, 512, 64}, {1, 1, 1});
   EXPECT_EQ(choice(200, {.name = "a CPU", .memory = std::size_t{80} << 30, .cpu = true}, geometry).reason,
