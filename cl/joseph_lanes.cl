@@ -171,7 +171,12 @@ __kernel void joseph_lanes_project(__global const float* restrict volume,
   for (int g = 0; g < groups; ++g) {
     lanes each[6];
     rays_of(r, u_of(column + 8 * g, column + width, batch.columns), v, each);
-    const lanes ax = fabs(each[0]), ay = fabs(each[1]), az = fabs(each[2]);
+    const lanes ax = fabs(each[0]), ay = fabs(each[1]);
+#ifdef FAN_STACK
+    const lanes az = 0.0f;  // each[2] is the row's height
+#else
+    const lanes az = fabs(each[2]);
+#endif
     axes[g] = select(select((int8)(1), (int8)(0), ax >= ay), (int8)(2), (az > ax) & (az > ay));
     for (int axis = 0; axis < 3; ++axis) followed |= any(axes[g] == axis) << axis;
   }

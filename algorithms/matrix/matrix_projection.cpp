@@ -163,10 +163,12 @@ void MatrixBackprojection::filter(Slab& slab, Range views, const Scalars&) const
                    argument_struct(matrix_->tiling(p, slices, static_cast<std::uint32_t>(both.begin - views.begin),
                                                    static_cast<std::uint32_t>(both.end - views.begin), 0))});
     const auto tiles = static_cast<std::uint32_t>(part.structure.rays.tiles());
+    // beyond the part's views, rays of padding are 0
+    const auto of_part = batch_of(matrix_->projections(), slab.rows(), {views.begin, both.end});
     slab.launch({"matrix.cl", "matrix_values", matrix_->options(slices)},
                 {matrix_->lanes(), tiles, matrix_->blocks(slices)}, {matrix_->lanes(), SystemMatrix::warps, 1},
                 {in("raw"), in("largest"), inout("y"), in(SystemMatrix::list_name(p, "ray_places")),
-                 slab.extent(slab.interior()), batch,
+                 slab.extent(slab.interior()), of_part,
                  argument_struct(matrix_->tiling(p, slices, 0, tiles, matrix_->first_ray_tile(p)))});
   }
 }

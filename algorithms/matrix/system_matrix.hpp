@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -86,13 +85,15 @@ class SystemMatrix {
   }
   std::size_t together(std::size_t slices) const { return std::min(blocks(slices), most_together); }
   std::size_t slices_together(std::size_t slices) const { return slices_of_block * together(slices) / copies(); }
-  /// Multiples of so many slices fill blocks of work-groups.
-  std::size_t slice_step() const { return slices_of_block * most_together / copies(); }
+  /// Multiples of so many slices fill the blocks of work-groups, whatever part of the volume a slab holds.
+  std::size_t slice_step() const {
+    return std::max<std::size_t>(slices_of_block * together(volume_.size[2]) / copies(), 1);
+  }
 
   /// Ray tiles of a super-tile: fewer of an eighth of the rays, which has to fill a device.
   std::uint32_t super_rays() const { return sectors_ ? super_ray_tiles / 2 : super_ray_tiles; }
 
-  /// Work-groups along y of a kernel whose warps share a super-tile's list, or each have one, of so many super-tiles.
+  /// Work-items along y of a kernel whose warps share a super-tile's list, or each have one, of so many super-tiles.
   std::size_t warps_for(std::size_t supers) const { return (options_.units ? warps : 1) * supers; }
 
   static constexpr std::size_t slices_of_block = 16, most_together = 2, warps = 4;

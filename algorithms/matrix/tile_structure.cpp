@@ -17,6 +17,8 @@
 namespace halocline {
 namespace {
 
+// Numbers of pixel tiles, those of padding among them, have a mask beside them.
+static_assert(8 * most_slice_voxels / tile_pixels <= std::size_t{1} << (32 - super_ray_tiles));
 constexpr std::uint32_t mask_of_rays = (1U << super_ray_tiles) - 1;
 
 /// Lists of some super-tiles of rays, one after the other, and the number of places and tiles of each.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "algorithms/matrix/slice_rays.hpp"
@@ -15,12 +14,12 @@ namespace halocline {
 inline constexpr std::uint32_t tile_rays = 8, tile_pixels = 16;
 inline constexpr std::uint32_t tile_bytes = 2 * tile_rays * tile_pixels;
 /// Ray tiles of a super-tile of rays, which are read with one tile of pixels, and pixel tiles of a super-tile of pixels
-/// (cl/matrix.clh).
-inline constexpr std::uint32_t super_ray_tiles = 8, super_pixel_tiles = 4;  // of rays: at most
+/// (cl/matrix.clh); of rays at most, because a mask has so many bits.
+inline constexpr std::uint32_t super_ray_tiles = 8, super_pixel_tiles = 4;
 
 /// Detector pixels x views of a ray tile. A tile of pixels is 4 x 4.
 inline constexpr Size2 ray_tile_shapes[] = {{2, 4}, {4, 2}, {8, 1}};
-/// Rays, x: detector pixels, y: views; a group is a super-tile, 8 x 8 rays where there are as many views.
+/// Rays, x: detector pixels, y: views; a group is a super-tile, of 8 views where there are as many, or 4.
 TileOrder ray_order(const SliceRays& rays, const Size2& shape, std::uint32_t of_super = super_ray_tiles);
 /// Pixels, x: i, y: j; a group is a super-tile of 8 x 8.
 TileOrder pixel_order(const SliceRays& rays);

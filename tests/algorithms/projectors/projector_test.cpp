@@ -69,6 +69,17 @@ std::vector<reference::Scene> cylinders() {
   return all;
 }
 
+// Stacks of fans higher than the source is far, and pixels whose shadows are widest between places far apart.
+std::vector<reference::Scene> near_sources() {
+  CircularOptions high, wide;
+  high.sid = 15, high.sdd = 24, high.fan_stack = true, high.angles = {3, 48, 135, 226, 301};
+  wide.sid = 6, wide.sdd = 7.8, wide.angles = {48};
+  return {{"fan_stack_high", circular_geometry(high), reference::detector(19, 41, 5, 1.2, 1.1),
+           default_grid({7, 5, 45}, {1, 1.5, 1})},
+          {"fan_wide", circular_geometry(wide), reference::detector(80, 1, 1, 0.65, 0.65),
+           default_grid({1, 1, 1}, {0.5, 0.5, 0.5})}};
+}
+
 // The source within the volume, behind parts of it and beside it; the detector within the volume, where rays end or
 // which they run through.
 std::vector<reference::Scene> ends_within() {
@@ -162,7 +173,8 @@ std::vector<reference::Scene> scenes() {
   along_k.origin[1] += 0.3;
   for (const auto& [name, grid] : {std::pair{"long_lines", along_k}, std::pair{"long_lines_along_j", along_j}})
     all.push_back({name, circular_geometry(far), reference::detector(11, 137, 3, 1.8, 4.5), grid});
-  for (const auto& more : {cylinders(), ends_within(), in_faces()}) all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {cylinders(), near_sources(), ends_within(), in_faces()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

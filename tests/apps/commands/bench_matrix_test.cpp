@@ -104,10 +104,10 @@ double tolerance(const std::string& mode) {
 
 // Rows of products that a pass over the tiles takes, with those of no slice: blocks of 16, some of them at a time.
 double padded_rows(const std::string& mode, double slices) {
-  const bool two_halves = mode == "matrix" || mode == "symmetric";
-  const double blocks = std::ceil(slices * (mode.starts_with("symmetric") ? 8 : 1) / (two_halves ? 8 : 16)),
-               together = std::min(blocks, two_halves ? 4.0 : 2.0);
-  return 16 * together * std::ceil(blocks / together);
+  const double halves = mode == "matrix" || mode == "symmetric" ? 2 : 1,
+               blocks = std::ceil(slices * (mode.starts_with("symmetric") ? 8 : 1) / 16),
+               together = std::min(blocks, 2.0);
+  return 16 * halves * together * std::ceil(blocks / together);
 }
 
 void expect_sane(const json& problem, const json& mode) {
