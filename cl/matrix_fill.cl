@@ -63,10 +63,9 @@ INLINE float weight_of(PlaneRay r, int i, int j) {
 
 // Work-items: (TILE_LANES, super-tiles `first` to end - 1).
 __kernel void matrix_fill(__global half* restrict tiles, __global const uint2* restrict super_begins,
-                          __global const uint* restrict super_places,
-                          __global const int2* restrict ray_places, __global const int2* restrict pixel_places,
-                          __global const float* restrict rays, Extent extent, PerAxis voxel, Batch batch,
-                          Tiling tiling) {
+                          __global const uint* restrict super_places, __global const int2* restrict ray_places,
+                          __global const int2* restrict pixel_places, __global const float* restrict rays,
+                          Extent extent, PerAxis voxel, Batch batch, Tiling tiling) {
   const int lane = get_global_id(0), n = lane >> 2;
   const uint super = tiling.first + (uint)get_global_id(1);
   if (lane >= TILE_LANES || super >= tiling.end) return;

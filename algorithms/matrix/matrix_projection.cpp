@@ -35,8 +35,7 @@ Blocks blocks_with(const SystemMatrix& matrix, const Slab& slab, Range slices) {
 }
 
 // A pass over all tiles for each `together` blocks of slices. Matrix units read tiles at 70 % of the rate of copies;
-// a further block takes 60 % of that time (measured on an H200). Float32
-// is bound by arithmetic (measured on a CPU).
+// a further block takes 60 % of that time (measured on an H200). Float32 is bound by arithmetic (measured on a CPU).
 KernelCost cost_of(const SystemMatrix& matrix, const char* name, const Requirements& requirements) {
   constexpr double of_copies = 0.7, further_block = 0.6, of_copies_in_float32 = 0.0075;
   const std::size_t slices = matrix.volume().size[2], passes = parts_of(slices, matrix.slices_together(slices));

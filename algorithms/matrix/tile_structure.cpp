@@ -192,11 +192,6 @@ TileOrder pixel_order(const SliceRays& rays) {
   return {{rays.nx(), rays.ny()}, {4, 4}, {2, super_pixel_tiles / 2}};
 }
 
-std::uint64_t TileStructure::list_bytes() const {
-  return sizeof(std::uint32_t) * (ray_super_begins.size() + ray_super_places.size() + pixel_super_begins.size() +
-                                  pixel_super_places.size() + pixel_super_tiles.size());
-}
-
 TileStructure tile_structure(const SliceRays& rays, const Size2& shape, std::uint64_t chunk_bytes,
                              std::uint32_t rays_of_super) {
   TileStructure structure;

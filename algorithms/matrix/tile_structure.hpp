@@ -53,8 +53,6 @@ struct TileStructure {
   std::uint64_t tiles() const { return ray_super_begins.back(); }
   std::uint32_t supers_of_pixels() const { return pixels.tiles() / super_pixel_tiles; }
   std::uint64_t bytes() const { return tiles() * tile_bytes; }
-  /// Bytes of the lists, which the device holds beside the tiles.
-  std::uint64_t list_bytes() const;
 };
 
 /// chunk_bytes: most bytes of tiles in a chunk. Throws InputError that names `geometry` if there are 2^32 tiles or
