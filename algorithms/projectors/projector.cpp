@@ -43,6 +43,7 @@ ProjectionParameters for_devices(ProjectionParameters parameters, const std::vec
   parameters.slices_innermost =
       parameters.slices_innermost ||
       (parameters.projector == Projector::joseph && slices_innermost_pay(models, geometry, volume, projections));
+  parameters.upright = parameters.upright || upright_pays(models, parameters.projector, projections);
   parameters.texel_pairs = std::all_of(models.begin(), models.end(), [](const auto& each) { return each.texel_pairs; });
   return parameters;
 }
@@ -126,6 +127,9 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
     ProjectionParameters taken = for_devices(parameters, models, geometry, grid, projections);
     if (taken.slices_innermost && !parameters.slices_innermost)
       taken.slices_innermost = variant_works(variant_of("joseph-slices"), used, "the volume as it lies serves");
+    if (taken.upright && !parameters.upright)
+      taken.upright =
+          variant_works(variant_of(projector_name(taken.projector) + "-upright"), used, "rays in any order serve");
     if (has_images_that_pay(geometry, grid, projections, taken, models, options.plan))
       taken.images = variant_works(variant_of("siddon-images"), used, "buffers serve");
     auto method = std::make_shared<RayProjection>(geometry, grid, projections, taken);
@@ -173,7 +177,10 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
       return program_of(slices);
     const auto models = device_models(used);
     const AdjointBrick* brick = faster_brick(models);
-    if (brick != nullptr && !variant_works(brick_variant(*brick), used, "stacks serve")) brick = nullptr;
+    if (brick != nullptr)
+      if (const auto variant = brick_variant(*brick, projector);
+          variant && !variant_works(*variant, used, "others serve"))
+        brick = nullptr;
     return program_of(std::make_shared<RayBackprojection>(geometry, stack, volume, projector, !all_cpu(models), brick));
   };
   return run_on_selection(program_for, {{"raw", &projections}}, output, devices, options);

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
-#include "algorithms/projectors/joseph_bricks.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/projection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
+#include "algorithms/projectors/upright.hpp"
 #include "host/volume/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
@@ -68,6 +69,10 @@ struct ProjectionParameters {
   /// Joseph's buffers with slices innermost, where every ray runs within a slice (slice_rows()). project() and
   /// plan_project() take it where slices_innermost_pay(). It changes no bit.
   bool slices_innermost = false;
+  /// Joseph's buffers and those of distance-driven with slices innermost and a detector column's rays side by side,
+  /// where these differ along k alone (upright_form()). It changes no bit of Joseph's, and the last ones of
+  /// distance-driven.
+  bool upright = false;
 };
 
 /// Key of Siddon's projection in Tuning::choices, and its values: images_form, too.
@@ -93,9 +98,10 @@ class RayProjection : public ProjectionMethod {
  private:
   bool turned() const;
   /// Form of the kernels that read buffers: results are bitwise identical in all of them. portable: a ray a work-item.
-  /// slices: with slices innermost (cl/joseph_slices.cl). lanes: for CPUs, pixels of a row in vectors
+  /// slices: with slices innermost (cl/joseph_slices.cl). upright: so, too, a column's rays side by side
+  /// (cl/upright.clh). lanes: for CPUs, pixels of a row in vectors
   /// (cl/joseph_lanes.cl, cl/siddon_lanes.cl, cl/distance_driven_lanes.cl).
-  enum class Form { portable, slices, lanes };
+  enum class Form { portable, slices, upright, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
   /// True if planes across that axis are read as images.
@@ -103,12 +109,15 @@ class RayProjection : public ProjectionMethod {
   std::string image_options(int axis) const;
   void stack_slices(Slab& slab) const;
   void project_slices(Slab& slab, Range views) const;
+  void stack_upright(Slab& slab) const;
+  void project_upright(Slab& slab, Range views) const;
 
   Grid volume_, projections_;
   ProjectionParameters parameters_;
   std::vector<int> order_;  // in pairs of views half a turn apart; empty: in the order of the stack
   RayTable table_;
   std::optional<SliceRows> slice_rows_;
+  std::optional<UprightForm> upright_;
   Form form_;
   bool faces_;  // of voxels, in which rays may run: cl/siddon_faces.clh
 };
@@ -118,8 +127,8 @@ class RayBackprojection : public BackprojectionMethod {
  public:
   /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.cl), not in that for CPUs (cl/joseph_tiles.cl), and
   /// fewer slices a work-item of the others. It changes no bit.
-  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.cl) where the detector's columns are
-  /// along k and no ray follows k. It changes the last bits; the shape changes none.
+  /// brick: for GPUs, Joseph's and distance-driven in bricks of that shape (cl/bricks.clh) where bricks_take(). It
+  /// changes the last bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;

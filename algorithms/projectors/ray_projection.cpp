@@ -39,6 +39,7 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       order_(shared_order(geometry, volume, projections, parameters)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
       slice_rows_(parameters.slices_innermost ? slice_rows(table_, volume, projections) : std::nullopt),
+      upright_(parameters.upright ? upright_form(table_, volume, parameters.projector) : std::nullopt),
       form_(form()),
       faces_(parameters.projector == Projector::siddon && may_run_in_faces(table_, volume, projections)) {
   if (parameters.images && parameters.projector == Projector::distance_driven)
@@ -56,12 +57,13 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
 }
 
 bool RayProjection::turned() const {
-  return (parameters_.gpu || form_ == Form::lanes) && form_ != Form::slices && table_.any_follows(0) &&
+  return (form_ == Form::lanes || (form_ == Form::portable && parameters_.gpu)) && table_.any_follows(0) &&
          parameters_.projector == Projector::joseph && !images();
 }
 
 RayProjection::Form RayProjection::form() const {
   if (slice_rows_ && parameters_.projector == Projector::joseph && !images()) return Form::slices;
+  if (upright_ && !images()) return Form::upright;
   if (parameters_.gpu || images() || !table_.plain()) return Form::portable;
   if (parameters_.projector != Projector::joseph) return Form::lanes;
   // which reads pairs of voxels along x and along y
@@ -112,6 +114,13 @@ Requirements RayProjection::requirements() const {
     requirements.kernels = {"joseph_slices_project"};
     requirements.arrays.push_back({.name = "stacks", .kind = ArrayKind::volume, .slice_step = 4});
   }
+  if (form_ == Form::upright) {
+    requirements.kernels = {"upright_stack", ray_kernel(parameters_.projector, "project", "", "upright").kernel};
+    requirements.arrays.push_back({.name = "stacks",
+                                   .kind = ArrayKind::volume,
+                                   .slice_step = UprightForm::depth_step,
+                                   .more_slices = 2 * static_cast<std::size_t>(upright_->zeros)});
+  }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {
     if (parameters_.projector == Projector::joseph) {
@@ -144,6 +153,11 @@ Requirements RayProjection::requirements() const {
     requirements.cost.name += slice_rows_->aligned ? " aligned slices" : " slices";
     requirements.cost.bytes = slice_rows_->aligned ? 3 : 8.6;  // as measured on an H200
   }
+  if (form_ == Form::upright) {
+    requirements.halo_high = upright_->halo;
+    requirements.cost.name += " upright";
+    requirements.cost.bytes = parameters_.projector == Projector::joseph ? 6.3 : 12;  // as measured on an H200
+  }
   return requirements;
 }
 
@@ -161,6 +175,7 @@ ViewTables RayProjection::view_tables() const {
 
 void RayProjection::loaded(Slab& slab) const {
   if (form_ == Form::slices) return stack_slices(slab);
+  if (form_ == Form::upright) return stack_upright(slab);
   const auto held = slab.extended().count();
   const std::size_t tile = turning_tile(slab.device());
   if (turned())
@@ -178,6 +193,7 @@ void RayProjection::loaded(Slab& slab) const {
 
 void RayProjection::project(Slab& slab, Range views, const Scalars&) const {
   if (form_ == Form::slices) return project_slices(slab, views);
+  if (form_ == Form::upright) return project_upright(slab, views);
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
   const bool narrow = held < std::size_t{1} << 30;  // a ray may read a slice beyond before it stops
   const auto columns = projections_.size[0], rows = projections_.size[1];

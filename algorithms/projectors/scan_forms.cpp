@@ -66,6 +66,11 @@ std::vector<ScanForm> backprojection_forms() {
                      .projector = joseph,
                      .devices = For::gpus,
                      .brick = &brick});
+  forms.push_back({.mode = "distance-driven-bricks-" + adjoint_bricks()[0].text(),
+                   .name = fmt::format("distance-driven adjoint in bricks, {}", adjoint_bricks()[0].text()),
+                   .projector = Projector::distance_driven,
+                   .devices = For::gpus,
+                   .brick = &adjoint_bricks()[0]});
   return forms;
 }
 
@@ -74,6 +79,11 @@ std::vector<ScanForm> projection_forms() {
   std::vector<ScanForm> forms{
       {.mode = "joseph", .name = "projection from a turned volume", .projector = joseph},
       {.mode = "joseph-slices", .name = "projection with slices innermost", .projector = joseph, .innermost = true},
+      {.mode = "joseph-upright",
+       .name = "projection of columns of rays",
+       .projector = joseph,
+       .devices = For::gpus,
+       .upright = true},
       {.mode = "joseph-images", .name = "projection from images", .projector = joseph, .images = true},
       {.mode = "joseph-texture",
        .name = "projection by textures",
@@ -90,7 +100,12 @@ std::vector<ScanForm> projection_forms() {
        .error = texture_error},
       {.mode = "siddon", .projector = siddon},
       {.mode = "siddon-images", .name = "Siddon's projection from images", .projector = siddon, .images = true},
-      {.mode = "distance-driven", .projector = Projector::distance_driven}};
+      {.mode = "distance-driven", .projector = Projector::distance_driven},
+      {.mode = "distance-driven-upright",
+       .name = "distance-driven projection of columns of rays",
+       .projector = Projector::distance_driven,
+       .devices = For::gpus,
+       .upright = true}};
   for (ScanForm& form : forms) form.adjoint = false;
   return forms;
 }
@@ -127,7 +142,7 @@ std::vector<Scan> trial_scans(const ScanForm& form) {
     }
     return scans;
   }
-  if (form.brick != nullptr) cone.angles = {2, 44, 46, 91, 134, 136, 181, 223, 227, 270, 314, 317};
+  if (form.brick != nullptr || form.upright) cone.angles = {2, 44, 46, 91, 134, 136, 181, 223, 227, 270, 314, 317};
   return {
       trial_scan(cone, default_grid({37, 29, 12}, {2, 2, 1}), {-36, -28}, default_grid({26, 26, 21}, {1.7, 1.7, 2.1}))};
 }
@@ -148,7 +163,9 @@ ScanForm reference_of(const ScanForm& form) {
 
 // Tolerance of a value: every view, or every plane that a ray crosses with at most sqrt(3) spacings of it, may be off.
 double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expected) {
-  if (form.brick != nullptr) return brick_error * *std::max_element(expected.voxels.begin(), expected.voxels.end());
+  const bool other_order = form.upright && form.projector == Projector::distance_driven;
+  if (form.brick != nullptr || other_order)
+    return brick_error * *std::max_element(expected.voxels.begin(), expected.voxels.end());
   if (form.adjoint) return form.error * static_cast<double>(scan.stack.size[2]);
   const double planes = static_cast<double>(*std::max_element(scan.volume.size.begin(), scan.volume.size.end()));
   const double spacing = *std::max_element(scan.volume.spacing.begin(), scan.volume.spacing.end());
@@ -157,7 +174,8 @@ double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expect
 
 // Kernel files whose text the answer of a check depends on.
 std::vector<std::string> files_of(const ScanForm& form) {
-  if (form.brick != nullptr) return {"joseph_stacks.cl", "joseph_bricks.cl"};
+  if (form.brick != nullptr) return {"joseph_stacks.cl", "joseph_bricks.cl", "distance_driven_bricks.cl"};
+  if (form.upright) return {"joseph.cl", "distance_driven.cl", "joseph_upright.cl", "distance_driven_upright.cl"};
   if (form.innermost) return {"joseph.cl", form.adjoint ? "joseph_slices_adjoint.cl" : "joseph_slices.cl"};
   if (!form.adjoint) return {"joseph.cl", "joseph_image.cl", "siddon.cl"};
   if (form.tile != nullptr) return {"backproject.cl", "backproject_tile.cl"};
@@ -222,6 +240,7 @@ std::unique_ptr<ProjectionMethod> make_projection(const ScanForm& form, const Sc
   parameters.gpu = gpu;
   parameters.texel_pairs = form.pack == 2;
   parameters.slices_innermost = form.innermost;
+  parameters.upright = form.upright;
   return std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, parameters);
 }
 
@@ -254,7 +273,7 @@ Variant variant_of(const ScanForm& form) {
       return "its images have too few layers";
     return lack;
   };
-  const bool gpu = turned || form.brick != nullptr;
+  const bool gpu = turned || form.upright || form.brick != nullptr;
   return {form.name, files_of(form), reason, [form, gpu](const Device& device) {
             Finding found;
             for (const Scan& scan : trial_scans(form)) {
@@ -272,10 +291,10 @@ Variant tile_variant(const LocalTile& tile) {
       *std::find_if(forms.begin(), forms.end(), [&](const auto& form) { return form.tile && *form.tile == tile; }));
 }
 
-Variant brick_variant(const AdjointBrick& brick) {
-  const auto& forms = scan_forms();
-  return variant_of(
-      *std::find_if(forms.begin(), forms.end(), [&](const auto& form) { return form.brick && *form.brick == brick; }));
+std::optional<Variant> brick_variant(const AdjointBrick& brick, const Projector& projector) {
+  for (const ScanForm& form : scan_forms())
+    if (form.brick && *form.brick == brick && form.projector == projector) return variant_of(form);
+  return std::nullopt;
 }
 
 void require_textures(bool adjoint, bool half, const std::vector<Device>& devices, const std::string& parameter) {

@@ -28,8 +28,9 @@ struct ScanForm {
   bool images = false, hardware = false, half = false;  ///< images, interpolated by the sampler, of half precision
   int pack = 1;                                         ///< views that share a fetch
   bool innermost = false;                               ///< slices innermost: rays run within slices
+  bool upright = false;                                 ///< ... of scans whose columns' rays differ along k alone
   const LocalTile* tile = nullptr;                      ///< through local memory
-  const AdjointBrick* brick = nullptr;                  ///< Joseph's adjoint in bricks
+  const AdjointBrick* brick = nullptr;                  ///< the adjoint in bricks
   double error = 0;                                     ///< by which values in [0, 1) may be off in each term of a sum
 };
 
@@ -52,8 +53,9 @@ Variant variant_of(const ScanForm& form);
 inline Variant variant_of(const std::string& mode) {
   return variant_of(scan_form(mode));
 }
-Variant tile_variant(const LocalTile& tile);       ///< one of local_tiles()
-Variant brick_variant(const AdjointBrick& brick);  ///< one of adjoint_bricks()
+Variant tile_variant(const LocalTile& tile);  ///< one of local_tiles()
+/// One of adjoint_bricks(); empty: the projector has no such form.
+std::optional<Variant> brick_variant(const AdjointBrick& brick, const Projector& projector);
 
 /// require_variant() of the form by textures that each of the devices takes.
 void require_textures(bool adjoint, bool half, const std::vector<Device>& devices, const std::string& parameter);

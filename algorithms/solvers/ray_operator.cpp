@@ -61,6 +61,7 @@ ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Gri
   parameters.projector = projector;
   parameters.gpu = gpu;
   parameters.slices_innermost = slices_innermost_pay(devices, geometry, volume, projections);
+  parameters.upright = upright_pays(devices, projector, projections);
   if (const UserProjector* users = projector.users()) {
     if (forms.hardware_interpolation)
       throw InputError("`hardware_interpolation` goes with `projector = joseph`; " + projector_name(projector) +

@@ -46,7 +46,7 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
   const auto stack_rows =
       (need.rows > 0 ? need.rows : static_cast<std::size_t>(rows)) * static_cast<std::size_t>(views);
   const auto element = need.element_bytes * need.components;
-  const auto rounded_slices = (n_slices + need.slice_step - 1) / need.slice_step * need.slice_step;
+  const auto rounded_slices = (n_slices + need.more_slices + need.slice_step - 1) / need.slice_step * need.slice_step;
   switch (need.kind) {
     case ArrayKind::volume:
       return element * requirements.size[0] * requirements.size[1] * rounded_slices;

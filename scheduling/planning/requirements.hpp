@@ -11,8 +11,8 @@
 
 namespace halocline {
 
-/// volume: nx * ny elements a slice of the slab with its halos, whose number is rounded up to a multiple of
-/// `slice_step`. slice: `elements` a slice of the slab with its halos, rounded up so, too. projections: `row_length`
+/// volume: nx * ny elements a slice of the slab with its halos, whose number, and `more_slices`, is rounded up to a
+/// multiple of `slice_step`. slice: `elements` a slice of the slab with its halos, rounded up so, too. projections: `row_length`
 /// (default: detector columns) * `rows` (default: those of the slab) * views of the batch. image: an image array as
 /// wide as the detector and `rows` high (default: as the detector, whatever rows the slab needs), of a layer for every
 /// `layer_views` views of the batch (default: `components`, which is one each). planes: the volume's voxels as an image
@@ -73,6 +73,7 @@ struct ArrayNeed {
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
   std::size_t rows = 0;        // kinds projections and image; 0: the slab's
   std::size_t slice_step = 1;  // kinds volume and slice, arrays that only kernels access
+  std::size_t more_slices = 0;  // ... beyond those of the slab and its halos
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
   bool halo_inout = false;     // volumes that a step both writes and reads with a halo

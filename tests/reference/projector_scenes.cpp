@@ -65,6 +65,11 @@ Geometry fan_stack(std::vector<double> angles, bool upside_down) {
   return circular_geometry(options);
 }
 
+Grid moved(Grid grid, std::array<double, 3> by) {
+  for (int axis = 0; axis < 3; ++axis) grid.origin[axis] += by[axis];
+  return grid;
+}
+
 }  // namespace
 
 Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv) {
@@ -108,6 +113,47 @@ Scene scene_named(const std::string& name) {
   for (const Scene& scene : scenes())
     if (scene.name == name) return scene;
   throw std::logic_error("no scene " + name);
+}
+
+std::vector<Scene> upright_scenes() {
+  std::vector<Scene> all;
+  for (const char* name : {"cone", "cone_one_slice", "cone_one_voxel", "fan", "parallel"})
+    all.push_back(scene_named(name));
+  CircularOptions options;
+  options.sid = 200;
+  options.sdd = 300;
+  options.angles = {3, 38, 44, 47, 81, 131, 137, 166, 203, 222, 251, 318};
+  const std::size_t views = options.angles.size();
+  const auto add = [&](const char* name, const Grid& detector, const Grid& grid) {
+    all.push_back({name, circular_geometry(options), detector, grid});
+  };
+  const Grid plain = detector(41, 37, views, 1.4, 1.3), grid = default_grid({13, 9, 11}, {2, 3, 1.5});
+  add("size_1", plain, default_grid({1, 1, 1}, {2, 2, 2}));
+  add("size_7", plain, moved(default_grid({7, 7, 7}, {2, 1.5, 3}), {3, -2, 4}));
+  add("size_33", detector(61, 53, views, 1.5, 1.6),
+      moved(default_grid({33, 33, 33}, {1, 1.2, 0.9}), {-5, 4, 3}));
+  add("thin_93", detector(93, 5, views, 0.9, 3), default_grid({93, 2, 93}, {0.6, 1, 4}));
+  add("long_93", detector(9, 151, views, 3, 1.1), moved(default_grid({3, 93, 5}, {2, 1, 2}), {1, 7, -1}));
+  add("coarse_pixels", detector(25, 19, views, 7, 6), grid);
+  add("fine_pixels", detector(129, 127, views, 0.25, 0.2), grid);
+  add("one_row", detector(41, 1, views, 1.4, 5), grid);
+  add("cut_on_all_sides", detector(29, 27, views, 1.5, 1.5), default_grid({21, 19, 15}, {4, 4, 4}));
+  Grid backwards = plain;
+  backwards.direction = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+  backwards.origin = {29, 24, 0};
+  add("backwards", backwards, grid);
+  options.projection_offset_x = 18;
+  options.source_offset_y = 3;
+  options.projection_offset_y = -4;
+  add("displaced", plain, grid);
+  options.sid = 40;
+  options.sdd = 70;
+  add("wide_fan", detector(41, 25, views, 1.2, 0.8), default_grid({17, 19, 12}, {1.5, 1.3, 1.1}));
+  options.angles.clear();
+  for (int n = 0; n < 19; ++n) options.angles.push_back(11 + 11.3 * n);
+  options.sdd = 0;
+  add("parallel_arc", detector(33, 23, 19, 1.25, 1.5), grid);
+  return all;
 }
 
 Volume random_volume(const Grid& grid, unsigned seed) {

@@ -28,6 +28,10 @@ std::vector<Scene> scenes();
 /// The scene of this name.
 Scene scene_named(const std::string& name);
 
+/// Upright scans (RayTable::upright()): views of which some have rays that follow both axes, volumes of all sizes, off
+/// the axis, pixels finer and coarser than voxels.
+std::vector<Scene> upright_scenes();
+
 /// Values in [0, 1) from a fixed sequence.
 Volume random_volume(const Grid& grid, unsigned seed);
 

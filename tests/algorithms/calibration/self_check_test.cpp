@@ -20,7 +20,7 @@
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
 #include "algorithms/projectors/backproject_tile.hpp"
-#include "algorithms/projectors/joseph_bricks.hpp"
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "host/opencl/fft_library.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"

@@ -39,7 +39,7 @@ TEST(ScanForms, OfTilesAndBricksHaveTheirNames) {
   for (const LocalTile& tile : local_tiles())
     EXPECT_EQ(tile_variant(tile).name, "back-projection through local memory, " + tile.text());
   for (const AdjointBrick& brick : adjoint_bricks())
-    EXPECT_EQ(brick_variant(brick).name, "Joseph's adjoint in bricks, " + brick.text());
+    EXPECT_EQ(brick_variant(brick, Projector::joseph)->name, "Joseph's adjoint in bricks, " + brick.text());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "algorithms/projectors/joseph_bricks.hpp"
+#include "algorithms/projectors/adjoint_bricks.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ bool bricks_were_faster(const DeviceModel& device) {
   return is_hopper(device.platform, device.name);
 }
 
-constexpr std::size_t tail = 3;  // TAIL of joseph_bricks.cl
+constexpr std::size_t tail = 3;  // TAIL of cl/bricks.clh
 
 std::size_t parts(std::size_t all, int each) {
   return parts_of(all, static_cast<std::size_t>(each));
@@ -27,10 +27,11 @@ std::size_t parts(std::size_t all, int each) {
 }  // namespace
 
 std::size_t AdjointBrick::local_bytes() const {
-  constexpr std::size_t crossings = 40, together = 2, number = 4, numbers = 16;  // CROSSINGS and TOGETHER of the kernel
+  // CROSSINGS and TOGETHER of the kernels; bytes of a number, and of Crossing and Plane where they are largest
+  constexpr std::size_t crossings = 40, together = 2, number = 4, crossing = 64, plane = 32;
   const auto voxels = static_cast<std::size_t>(x * y), planes = static_cast<std::size_t>(std::max(x, y));
-  return number * voxels * static_cast<std::size_t>((items + 1) * layers) +
-         numbers * (2 * (crossings + together) + planes) + static_cast<std::size_t>(items) + number * crossings;
+  return number * voxels * static_cast<std::size_t>((items + 1) * layers) + crossing * (crossings + together) +
+         plane * planes + static_cast<std::size_t>(items) + number * crossings;
 }
 
 std::string AdjointBrick::options() const {
@@ -51,8 +52,13 @@ std::span<const AdjointBrick> adjoint_bricks() {
   return bricks;
 }
 
-bool bricks_take(std::size_t columns, std::size_t rows) {
-  constexpr std::size_t most_rows = 16384;  // whose rounding stays below MARGIN of the kernel
+bool bricks_take(const RayTable& table, const AdjointBrick& brick, Projector projector, std::size_t columns,
+                 std::size_t rows) {
+  constexpr std::size_t most_rows = 16384;  // whose rounding is below MARGIN of the kernels
+  constexpr int most_weights = 4;           // WEIGHTS of cl/distance_driven_bricks.cl
+  if (projector == Projector::siddon || !table.plain() || !table.upright() || table.fan_stack) return false;
+  if (projector == Projector::distance_driven && (table.within_slice || std::max(brick.x, brick.y) > most_weights))
+    return false;
   return rows <= most_rows && columns <= (std::size_t{1} << 31) / (most_rows + 4);
 }
 
@@ -74,10 +80,10 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
   const std::size_t more = parts_of(tail * columns, std::min(fewest, rows));
   arrays.push_back({.name = "pixels", .kind = ArrayKind::projections, .row_length = columns + more});
   arrays.push_back({.name = "columns", .kind = ArrayKind::projections, .components = 4, .rows = 2});
-  requirements.kernels = {"joseph_bricks_table", "joseph_bricks_backproject"};
+  requirements.kernels = {"bricks_table", ray_kernel(projector_, "backproject", "", "bricks").kernel};
   requirements.preferred_batch = 64;  // fewer rounds of groups that are not full, and as much memory as stacks with 16
-  requirements.cost.name = "adjoint joseph bricks";
-  requirements.cost.bytes = 6;  // as measured on an H200
+  requirements.cost.name = "adjoint " + projector_name(projector_) + " bricks";
+  requirements.cost.bytes = projector_ == Projector::joseph ? 6 : 12;  // as measured on an H200
 }
 
 void RayBackprojection::filter_bricks(Slab& slab, Range views) const {
@@ -88,7 +94,7 @@ void RayBackprojection::filter_bricks(Slab& slab, Range views) const {
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
   slab.launch(
-      ray_kernel(projector_, "table", turning_options(tile), "bricks"),
+      {"bricks_table.cl", "bricks_table", turning_options(tile)},
       {projections_.size[0], static_cast<std::size_t>(rows.count()) + tail, static_cast<std::size_t>(views.count())},
       {tile, tile, 1}, arguments);
 }
@@ -101,7 +107,7 @@ void RayBackprojection::accumulate_bricks(Slab& slab, Range views, Range slices)
               {items * parts(count, brick.slices()), parts(volume_.size[0], brick.x), parts(volume_.size[1], brick.y)},
               {items, 1, 1},
               {in("pixels"), in("columns"), in("matrices"), in("axes"), in("rays"), inout("volume"),
-               slab.extent(slices), batch_of(projections_, slab.rows(), views)});
+               slab.extent(slices), batch_of(projections_, slab.rows(), views), per_axis(table_.widths)});
 }
 
 }  // namespace halocline

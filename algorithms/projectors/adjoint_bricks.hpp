@@ -1,16 +1,19 @@
-// Shapes of the bricks of Joseph's adjoint for upright scans (cl/joseph_bricks.cl), and which one a device takes.
+// Shapes of the bricks of adjoints for upright scans (cl/bricks.clh), and which one a device takes.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
 
+#include "algorithms/projectors/rays.hpp"
 #include "host/opencl/device_info.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {
 
-/// Contents of a work-group of joseph_bricks.cl. The shape changes no bit.
+class Projector;
+
+/// Contents of a work-group. The shape changes no bit.
 struct AdjointBrick {
   int x = 0, y = 0;  ///< voxels of a slice; two to eight
   int items = 0;     ///< work-items, which have neighbouring slices; a multiple of four
@@ -29,13 +32,15 @@ struct AdjointBrick {
 /// Bricks that are worth a trial.
 std::span<const AdjointBrick> adjoint_bricks();
 
-/// True if the kernel's numbers hold a detector of so many pixels: rows in float32, a view's pixels in an int.
-bool bricks_take(std::size_t columns, std::size_t rows);
+/// True if there are bricks of the projector for the scan: Joseph's and distance-driven (up to 4 x 4) for upright ones,
+/// and the kernels' numbers hold a detector of so many pixels: rows in float32, a view's pixels in an int.
+bool bricks_take(const RayTable& table, const AdjointBrick& brick, Projector projector, std::size_t columns,
+                 std::size_t rows);
 
 /// True if the device has room for the brick.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
 
-/// The one that was measured to be faster than joseph_stacks.cl on all of the devices; null: none.
+/// The one that was measured to be faster than the other forms on all of the devices; null: none.
 const AdjointBrick* faster_brick(std::span<const DeviceModel> devices);
 
 }  // namespace halocline
