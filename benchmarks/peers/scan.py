@@ -87,11 +87,19 @@ class Scan:
         """Sum of the views at each voxel, interpolated linearly."""
         return hc.backproject(self.analytic, self.geometry, self.grid, projector="voxel")
 
+    def _places(self):
+        at = lambda count: (np.arange(count) - 0.5 * (count - 1)) * self.spacing
+        return np.meshgrid(at(self.slices), at(self.n), at(self.n), indexing="ij", sparse=True)
+
     def inside(self, share):
         """Voxels nearer to the middle than `share` of the phantom's radius."""
-        at = lambda count: (np.arange(count) - 0.5 * (count - 1)) * self.spacing
-        k, j, i = np.meshgrid(at(self.slices), at(self.n), at(self.n), indexing="ij", sparse=True)
+        k, j, i = self._places()
         return k**2 + j**2 + i**2 < (share * 0.5 * DIAMETER) ** 2
+
+    def cylinder(self):
+        """1 within the slices' inner circle, else 0: some packages leave the corners out."""
+        _, j, i = self._places()
+        return (j**2 + i**2 < self.half[0] ** 2).astype(np.float32)
 
     def residual(self, volume):
         """||A x - b|| / ||b|| by Joseph's projector."""

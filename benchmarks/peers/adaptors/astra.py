@@ -2,6 +2,7 @@
 import numpy as np
 
 from ..peer import Adaptor, Job, LeftOut
+from ..scan import SDD, SID
 
 MODELS = {"parallel": {"linear": "joseph", "line": "siddon", "strip": "footprint"}, "fan": {"line_fanflat": "siddon"}}
 
@@ -25,8 +26,12 @@ class Peer(Adaptor):
         lower, upper = bounds or ((-across, -across, -along), (across, across, along))
         k, j, i = shape or (scan.slices, scan.n, scan.n)
         grid = self.astra.create_vol_geom(j, i, k, lower[0], upper[0], lower[1], upper[1], lower[2], upper[2])
-        kind = "parallel3d_vec" if scan.kind == "parallel" else "cone_vec"
-        rays = self.astra.create_proj_geom(kind, scan.shape[1], scan.shape[2], scan.vectors)
+        if scan.kind == "cone":  # as FDK takes it
+            angles = np.radians(scan.degrees)
+            rays = self.astra.create_proj_geom("cone", *scan.pixel, *scan.shape[1:], angles, SID, SDD - SID)
+        else:
+            kind = "parallel3d_vec" if scan.kind == "parallel" else "cone_vec"
+            rays = self.astra.create_proj_geom(kind, *scan.shape[1:], scan.vectors)
         return grid, rays, self.astra.create_projector("cuda3d", rays, grid)
 
     def _product(self, scan, forward, bounds=None, shape=None):
@@ -103,7 +108,7 @@ class Peer(Adaptor):
         return Job(run, lambda: scan.world(kept[-1]), group=group, name=algorithm)
 
     def fdk(self, scan):
-        if not scan.circular or scan.kind == "short":
+        if scan.kind != "cone":
             raise LeftOut("FDK_CUDA is of full circles alone")
         return [self._algorithm(scan, "FDK_CUDA", scan.analytic)]
 

@@ -31,11 +31,15 @@ class Peer(Adaptor):
         on = hc.Context(scan.geometry, scan.grid, projector="joseph")
         matched = replayed(on, on.operator.T, on.array(scan.analytic, on.projections), "joseph", "matched")
         try:
-            voxel = self._patches(scan, scan.geometry.grid_of(scan.grid), scan.grid.shape)
+            (y, out), queue = self._on_device(scan.analytic, np.zeros(scan.grid.shape, np.float32))
         except LeftOut as reason:
             return [matched], [f"by voxels: {reason}"]
-        voxel.group, voxel.name = "voxel", "voxel"
-        return [matched, voxel]
+
+        def run():
+            hc.backproject(y, scan.geometry, scan.grid, projector="voxel", out=out)
+            queue.finish()
+
+        return [matched, Job(run, out.get, group="voxel", name="voxel", arrays="device")]
 
     def fdk(self, scan):
         kept = []
@@ -61,9 +65,16 @@ class Peer(Adaptor):
         return [Job(run, lambda: kept[-1], name="tvgd")]
 
     def patches(self, scan):
-        return [self._patches(scan, scan.box, scan.edges)]
+        (y, out), _ = self._on_device(scan.analytic, np.zeros(int(np.prod(scan.edges)), np.float32))
+        patches = hc.Patches(scan.geometry, scan.grid, [scan.box], like=y)
 
-    def _patches(self, scan, box, shape):
+        def run():
+            patches.backproject(y, out)
+
+        return [Job(run, lambda: out.get().reshape(scan.edges), name="Patches", arrays="device")]
+
+    def _on_device(self, *values):
+        """Arrays of PyOpenCL, and their queue."""
         try:
             import pyopencl
             import pyopencl.array
@@ -71,14 +82,7 @@ class Peer(Adaptor):
             raise LeftOut(f"arrays on the device need PyOpenCL: {error}") from None
         devices = [each for platform in pyopencl.get_platforms() for each in platform.get_devices()]
         queue = pyopencl.CommandQueue(pyopencl.Context([next(each for each in devices if self.place.name in each.name)]))
-        y = pyopencl.array.to_device(queue, scan.analytic)
-        out = pyopencl.array.zeros(queue, int(np.prod(shape)), np.float32)
-        patches = hc.Patches(scan.geometry, scan.grid, [box], like=y)
-
-        def run():
-            patches.backproject(y, out)
-
-        return Job(run, lambda: out.get().reshape(shape), name="Patches", arrays="device")
+        return [pyopencl.array.to_device(queue, each) for each in values], queue
 
     def matrix(self, scan):
         jobs, reasons = [], []

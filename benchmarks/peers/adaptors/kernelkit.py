@@ -16,7 +16,7 @@ class Peer(Adaptor):
     def _geometry(self, scan, bounds=None, shape=None):
         if scan.kind == "parallel":
             raise LeftOut("scans here are cones")
-        detector = self.kit.Detector(*scan.shape[1:], *scan.pixel)
+        detector = self.kit.Detector(*scan.shape[1:], *scan.pixel[::-1])
         rays = [self.kit.ProjectionGeometry(row[:3], row[3:6], detector, row[6:9] / np.linalg.norm(row[6:9]),
                                             row[9:] / np.linalg.norm(row[9:])) for row in scan.vectors]
         across, along = scan.half

@@ -30,7 +30,7 @@ class Peer(Adaptor):
         else:
             (leap.set_fanbeam if scan.kind == "fan" else leap.set_conebeam)(*detector, phis, SID, SDD)
         leap.set_volume(scan.n, scan.n, scan.slices, scan.spacing, scan.spacing)
-        leap.set_diameterFOV(10 * scan.n * scan.spacing)  # the square's corners, too
+        leap.set_diameterFOV(scan.n * scan.spacing)  # a larger one breaks its projector on processors
         leap.set_gpu(0 if self.place.on_gpu else -1)
         return leap
 

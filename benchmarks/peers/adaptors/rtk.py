@@ -58,14 +58,18 @@ class Peer(Adaptor):
     def _array(self, image):
         """The values in host memory, also of an image with CUDA."""
         if self.place.on_gpu:
-            stream = self.itk.StreamingImageFilter[self.image, self.host].New(image)
+            stream = self.itk.StreamingImageFilter[self.host, self.host].New()
+            stream.SetInput(image)
             stream.Update()
             image = stream.GetOutput()
         return self.itk.array_from_image(image)
 
     def _filter(self, name):
-        kind = getattr(self.rtk, self.cuda + name)
-        return kind.New() if self.cuda else kind[(self.image,) * (2 if "Projection" in name or "SART" in name else 1)].New()
+        """Those with CUDA have one type or none."""
+        kind, projects = getattr(self.rtk, self.cuda + name), "Projection" in name
+        if self.cuda:
+            return kind[self.image].New() if projects else kind.New()
+        return kind[(self.image,) * (2 if projects else 1)].New()
 
     def _product(self, scan, name, first, second, result, group, label):
         product = self._filter(name)

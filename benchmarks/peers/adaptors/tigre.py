@@ -3,12 +3,13 @@ import numpy as np
 
 from ..peer import Adaptor, Job, LeftOut
 from ..place import HostArrays
+from ..scan import SDD, SID
 
 METHODS = {"sirt": "sirt", "cgls": "cgls", "os-sart": "ossart"}
 
 
 class Peer(Adaptor):
-    name, package = "TIGRE", "pytigre"
+    name, package = "TIGRE", "tigre"
 
     def start(self):
         self.place.require_gpu()
@@ -17,19 +18,9 @@ class Peer(Adaptor):
         import tigre.algorithms
         from tigre.utilities.gpu import GpuIds
         self.tigre, self.one = tigre, GpuIds()[0]
-        if tuple(int(part) for part in self.version().split(".")[:2]) < (3, 3):
+        major, minor = (self.version() or "0.0").split(".")[:2]
+        if (int(major), int(minor)) < (3, 3):
             self.arrays = HostArrays()
-
-    def version(self):
-        return getattr(self.tigre, "__version__", None) or super().version() or self._of_file()
-
-    def _of_file(self):
-        """The version of the distribution's other name."""
-        import importlib.metadata
-        try:
-            return importlib.metadata.version("tigre")
-        except importlib.metadata.PackageNotFoundError:
-            return "0.0"
 
     def _geometry(self, scan):
         if not scan.circular or scan.kind == "fan":
@@ -39,7 +30,7 @@ class Peer(Adaptor):
             geometry = self.tigre.geometry(mode="parallel", nVoxel=shape)
         else:
             geometry = self.tigre.geometry(mode="cone")
-            geometry.DSO, geometry.DSD = 600.0, 1200.0
+            geometry.DSO, geometry.DSD = SID, SDD
         geometry.nVoxel, geometry.dVoxel = shape, np.full(3, scan.spacing)
         geometry.nDetector, geometry.dDetector = np.array(scan.shape[1:]), np.array(scan.pixel[::-1])
         geometry.sVoxel, geometry.sDetector = geometry.nVoxel * geometry.dVoxel, geometry.nDetector * geometry.dDetector
