@@ -39,7 +39,8 @@ def parser():
     add("--size", type=comma_list(int, 8), help="voxels along each edge, with commas between; default: by work and device")
     add("--views", type=from_one, help="default: by work and size")
     add("--scans", type=comma_list(str), help=f"some of {','.join(KINDS)}; default: by work")
-    add("--slices", type=comma_list(int, 1), help="of parallel beams and fans; of the work matrix several counts. Default: 1, matrix on GPUs 32,1")
+    add("--slices", type=comma_list(int, 1),
+        help="of parallel beams and fans; of the work matrix several counts. Default: 1, matrix on GPUs 32,1")
     add("--detector", type=from_one, help="pixels of a detector row of the work matrix; default: 512 on GPUs, 2 x size on processors")
     add("--device", help="as halocline takes it, one device; default: its own")
     add("--runs", type=from_one, default=5, help="of each job, in turns (default %(default)s)")

@@ -66,9 +66,9 @@ def page_of(rows, left_out, works, place, command):
     if left_out:
         sections.append(left_out_section(left_out, command))
     return {"title": f"Halocline beside other packages: {place.name}",
-            "about": "The same works on the same device in one run, in turns. times ours: over the fastest of Halocline in the group; below 1 "
-                     "the peer is ahead. of the limit: the least time that the device needs by what halocline bench measures, over the best. "
-                     "lines: of code of the adaptor, with what it needs for other scans and devices.",
+            "about": "The same works on the same device in one run, in turns. times ours: over the fastest of Halocline in the group; "
+                     "below 1 the peer is ahead. of the limit: the least time that the device needs by what halocline bench measures, over "
+                     "the best. lines: of code of the adaptor, with what it needs for other scans and devices.",
             "sections": sections}
 
 

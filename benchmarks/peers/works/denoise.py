@@ -105,8 +105,8 @@ def iterations_for(job, problem):
 class Descent(Work):
     name = "descent"
     title = "Steps down the total variation, an iteration"
-    note = ("Seconds of a step, from the difference of two runs. Errors: the variation that is left after the longer run, over that before, "
-            "which depends on the size of steps.")
+    note = ("Seconds of a step, from the difference of two runs. Errors: the variation that is left after the longer run, over that "
+            "before, which depends on the size of steps.")
     sizes = (64,), (256,)
 
     def problems(self, options, place):

@@ -6,9 +6,9 @@ from ..work import Work
 class Iterative(Work):
     name = "iterative"
     title = "Iterative reconstruction, an iteration"
-    note = ("Seconds of an iteration: the difference of two runs, over that of their iterations, so that set-up does not count. Projections "
-            "are those of the phantom's voxels by Joseph's projector. Errors: root mean squares from these voxels after the longer run, over "
-            "the phantom's value; residual: ||A x - b|| / ||b|| by Joseph's projector for all.")
+    note = ("Seconds of an iteration: the difference of two runs, over that of their iterations, so that set-up does not count. "
+            "Projections are those of the phantom's voxels by Joseph's projector. Errors: root mean squares from these voxels after the "
+            "longer run, over the phantom's value; residual: ||A x - b|| / ||b|| by Joseph's projector for all.")
     sizes = (32,), (256,)
     kinds = ("cone", "parallel")
     counts_lines = True
