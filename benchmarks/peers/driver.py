@@ -108,6 +108,15 @@ def peers_on_stderr():
         os.close(kept)
 
 
+def shown(words):
+    """The command, without the file of --json and without --halocline, whose paths are of this computer."""
+    kept, paths = [], ("--json", "--halocline")
+    for before, word in zip(["", *words], words):
+        if before not in paths and word.split("=")[0] not in paths:
+            kept.append(word)
+    return " ".join(["python3 -m benchmarks.peers", *map(shlex.quote, kept)])
+
+
 def command_of(path, device):
     from ..harness import Halocline
     try:
@@ -164,7 +173,7 @@ def main(words):
         adaptors, absent = start(["halocline", *[name for name in peers if name != "halocline"]], registry.adaptor, place)
     if not adaptors or not adaptors[0].own:
         raise SystemExit(f"Halocline itself does not run: {absent[0][1]}")
-    command = " ".join(["python3 -m benchmarks.peers", *map(shlex.quote, words)])
+    command = shown(words)
 
     def save(rows, left_out):
         if options.json:

@@ -47,13 +47,13 @@ def ahead_section(rows, command):
     return {"title": TITLE_AHEAD, "command": command, "note": note, "columns": AHEAD, "rows": cells}
 
 
-def left_out_section(left_out, command):
+def left_out_section(left_out):
     """Works of a peer and a reason together."""
     works = OrderedDict()
     for peer, work, reason in left_out:
         works.setdefault((peer, reason), []).append(work)
     rows = [[peer, "; ".join(names), reason] for (peer, reason), names in works.items()]
-    return {"title": TITLE_LEFT_OUT, "command": command, "columns": ["peer", "work", "reason"], "rows": rows}
+    return {"title": TITLE_LEFT_OUT, "columns": ["peer", "work", "reason"], "rows": rows}
 
 
 def page_of(rows, left_out, works, place, command):
@@ -61,10 +61,9 @@ def page_of(rows, left_out, works, place, command):
     sections = [ahead_section(rows, command)]
     for name in OrderedDict.fromkeys(row["work"] for row in rows):
         columns, cells = table([row for row in rows if row["work"] == name])
-        section = {"title": works[name].title, "command": command, "note": works[name].note, "columns": columns, "rows": cells}
-        sections.append(section)
+        sections.append({"title": works[name].title, "note": works[name].note, "columns": columns, "rows": cells})
     if left_out:
-        sections.append(left_out_section(left_out, command))
+        sections.append(left_out_section(left_out))
     return {"title": f"Halocline beside other packages: {place.name}",
             "about": "The same works on the same device in one run, in turns. times ours: over the fastest of Halocline in the group; "
                      "below 1 the peer is ahead. of the limit: the least time that the device needs by what halocline bench measures, over "

@@ -186,6 +186,11 @@ def test_world_frame_of_scans(kind):
     assert rms(exact, scan.analytic, scan.analytic.max()) < 0.1
 
 
+def test_the_command_has_no_paths():
+    words = ["--work", "fdk", "--json", "/home/x.json", "--halocline=/opt/h", "--size", "64"]
+    assert driver.shown(words) == "python3 -m benchmarks.peers --work fdk --size 64"
+
+
 def test_the_best_factor_is_taken_out():
     values = np.arange(1.0, 31)
     error, factor = fitted(values, 3 * values)
