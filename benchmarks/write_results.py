@@ -8,8 +8,8 @@ write_results.py --add NAME TITLE FILE COMMAND...
     --benchmark_format=json, from FILE into NAME.json, in place of the section of that title or as the last one, and
     writes the page
 
-NAME.json holds a title, a text about the machine, and sections. A section has a title, the command that made it,
-perhaps a note, and one of
+NAME.json holds a title, a text about the machine, and sections. A section has a title, the command that made it
+unless that of the section before it did, perhaps a note, and one of
   "columns", "rows"    a table as it is
   "bench"              what halocline bench printed
   "google_benchmark"   what halocline_bench printed
@@ -103,7 +103,9 @@ def google_tables(results):
 
 
 def section_lines(section):
-    lines = [f"## {section['title']}", "", *prose(f"`{section['command']}`"), ""]
+    lines = [f"## {section['title']}", ""]
+    if section.get("command"):
+        lines += [*prose(f"`{section['command']}`"), ""]
     if section.get("note"):
         lines += [*prose(section["note"]), ""]
     if "bench" in section:
