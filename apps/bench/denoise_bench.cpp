@@ -166,42 +166,34 @@ double copy_beside(const Device& device, std::size_t n) {
   return copy_bandwidth(device, n * n * n * sizeof(float));
 }
 
-// Voxel-iterations a second.
-double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
+// Seconds of an iteration.
+RunTimes time_iteration(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
   DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
-  const double best = best_seconds(
-      loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
-  return static_cast<double>(inputs.f.grid.count()) * loop.together() / best;
+  return repeat(
+             loop.slab(), [&] { loop.iterate(loop.together()); }, seconds)
+      .over(loop.together());
 }
 
 TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
   constexpr int most_runs = 3;
   const auto parameters = inputs.parameters(form, most_iterations, gap);
-  TimeToGap result{form, gap};
+  TimeToGap result;
+  result.form = form;
+  result.target = gap;
   {
     DenoiseLoop loop(device, form, parameters, inputs.named);
     IterationRecord last;
-    const auto run = [&] {
-      check_interrupt();
-      return seconds_of(loop.slab(), [&] { last = loop.run(); });
-    };
+    const auto run = [&] { return seconds_of(loop.slab(), [&] { last = loop.run(); }); };
     loop.warm_up();
-    double spent = result.seconds_on_device = run();
-    for (int n = 1; n < most_runs && spent < seconds; ++n) {
-      const double now = run();
-      spent += now;
-      result.seconds_on_device = std::min(result.seconds_on_device, now);
-    }
+    result.on_device = repeat(run, most_runs, seconds);
     result.reached = last.relative_gap;
     result.iterations = last.iteration;
   }
-  double spent = 0;
-  for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
-    const auto method = make_denoiser(form.method, parameters);
-    const auto ran = run_program(method->program(), inputs.named, inputs.f.grid, {device});
-    spent += ran.seconds;
-    result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
-  }
+  const auto whole = [&] {
+    return run_program(make_denoiser(form.method, parameters)->program(), inputs.named, inputs.f.grid, {device})
+        .seconds;
+  };
+  result.host_to_host = repeat(whole, most_runs, seconds);
   return result;
 }
 
@@ -268,8 +260,11 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
     double copy = copy_beside(device, n);
     for (const auto& form : forms) {
       report(method + " " + form_name(form));
-      FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
-      rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
+      FormRate rate;
+      rate.form = form;
+      rate.cost = iteration_cost(form, device.info().cpu());
+      rate.voxels = static_cast<double>(inputs.f.grid.count());
+      rate.iteration = time_iteration(device, form, inputs, options.seconds);
       // before and after: on a machine with other users neither alone would be what was there for the form
       const double after = copy_beside(device, n);
       rate.copy_bandwidth = std::max(copy, after);
@@ -286,7 +281,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
       const FormRate* fastest = nullptr;
       for (const auto& rate : rates)
         if (rate.form.plain() && fine_enough(rate.form.fused, gap) &&
-            (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
+            (fastest == nullptr || rate.voxel_iterations() > fastest->voxel_iterations()))
           fastest = &rate;
       if (fastest != nullptr) time(fastest->form, gap);
     }

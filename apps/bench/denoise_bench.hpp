@@ -9,6 +9,7 @@
 #include "algorithms/calibration/bench_form.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -32,10 +33,12 @@ struct DenoiseBenchPlan {
 struct FormRate {
   BenchForm form;
   IterationCost cost;
-  double voxels = 0;            ///< voxels of the volume: size^3, but of frames an even size's
-  double voxel_iterations = 0;  ///< a second, in the best of the runs
-  double copy_bandwidth = 0;    ///< bytes/s, measured beside it
-  double bandwidth() const { return voxel_iterations * cost.bytes; }
+  double voxels = 0;          ///< voxels of the volume: size^3, but of frames an even size's
+  RunTimes iteration;         ///< seconds of an iteration
+  double copy_bandwidth = 0;  ///< bytes/s, measured beside it
+  /// A second, in the best of the runs.
+  double voxel_iterations() const { return voxels / iteration.least; }
+  double bandwidth() const { return voxel_iterations() * cost.bytes; }
   double share_of_copy() const { return bandwidth() / copy_bandwidth; }
 };
 
@@ -43,8 +46,8 @@ struct TimeToGap {
   BenchForm form;
   double target = 0, reached = 0;
   int iterations = 0;
-  double seconds_on_device = 0;     ///< from the volume on the device to the result there
-  double seconds_host_to_host = 0;  ///< from the volume in host memory to the result there
+  RunTimes on_device;     ///< from the volume on the device to the result there
+  RunTimes host_to_host;  ///< from the volume in host memory to the result there
 };
 
 struct DenoiseBench {

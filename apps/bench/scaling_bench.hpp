@@ -8,6 +8,7 @@
 
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -35,11 +36,12 @@ struct ScalingRate {
   std::size_t slabs = 0;
   bool resident = true;                                                 ///< the slabs remain on the devices
   double updates = 0;                                                   ///< voxel-iterations, or voxels times views
-  double seconds = 0, predicted = 0;                                    ///< host to host
+  RunTimes times;                                                       ///< host to host
+  double predicted = 0;                                                 ///< that by the plan
   double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: time of an iteration where slabs
-                                                                        ///< remain, from runs of once and three times as
-                                                                        ///< many; NaN: they do not fit
-  double rate() const { return updates / seconds; }
+                                                                        ///< remain, from runs of once and three times
+                                                                        ///< as many; NaN: they do not fit
+  double rate() const { return updates / times.least; }
 };
 
 /// Bytes of host memory that inputs and results of the largest team take.

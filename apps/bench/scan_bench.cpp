@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -185,7 +186,7 @@ class Runner {
         });
     BackprojectionLoop loop(device_, backprojection_on(device_, form, scan_), form.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
     if (form.brick != nullptr) {  // a row's value serves two voxels
@@ -215,7 +216,7 @@ class Runner {
     });
     ProjectionLoop loop(device_, projection_on(device_, form, scan_));
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(pixels));
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
     rate.fetch = {.image = form.images, .channels = form.pack, .nearest = form.images && !form.hardware};
@@ -231,24 +232,21 @@ class Runner {
   void reconstruct(const ScanForm& form, ScanRate& rate) {
     constexpr int most_runs = 5;
     const auto voxels = places_of(scan_.volume.size);
-    const auto run = [&] {
-      check_interrupt();
-      return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_});
-    };
+    const auto run = [&] { return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_}); };
     const RunResult first = run();  // compiles
     std::vector<float> found;
     for (const auto& [i, j, k] : voxels) found.push_back(first.output.at(i, j, k));
-    double spent = 0;
-    for (int n = 0; n < most_runs && (n == 0 || spent < seconds_); ++n) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto recorded = [&] {
       const auto trace = std::make_shared<Trace>();
       device_.record(trace);
-      const auto ran = run();
+      const double seconds = run().seconds;
       device_.record(nullptr);
-      spent += ran.seconds;
-      if (n > 0 && ran.seconds >= rate.seconds) continue;
-      rate.seconds = ran.seconds;
-      rate.host = commands(*trace);
-    }
+      if (seconds < best) rate.host = commands(*trace);
+      best = std::min(best, seconds);
+      return seconds;
+    };
+    rate.times = repeat(recorded, most_runs, seconds_);
     const auto value = bench_values(scan_.stack);
     rate.relative_rmse = exact("", [&](std::size_t n) -> ExactSum {
                            return {exact_fdk(exact_scan_, as_doubles(voxels[n]), value), 0};
@@ -285,7 +283,7 @@ class Runner {
                            const auto x = planes[plane].world(static_cast<double>(i), static_cast<double>(j), 0);
                            return {exact_fdk(exact_scan_, scan_.volume.index(x[0], x[1], x[2]), value), 0};
                          }).relative_rmse(found);
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         resident.slab(), [&] { resident.enqueue(planes); }, seconds_);
     rate.fetch = {.image = form.images, .channels = form.images ? 1 : 4};
     rate.fetches = rate.updates;

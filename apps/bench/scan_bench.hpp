@@ -12,6 +12,7 @@
 #include "apps/bench/fetch_rate.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -66,7 +67,7 @@ struct HostToHost {
 
 struct ScanRate {
   std::string mode;
-  double seconds = 0;              ///< time of all views, in the best of the runs
+  RunTimes times;                  ///< of all views
   double updates = 0;              ///< voxels times views (slices: pixels times views)
   double rays = 0;                 ///< pixels of all views
   Fetch fetch;                     ///< reads of the volume, or of the projections
@@ -77,8 +78,9 @@ struct ScanRate {
   double relative_rmse = 0;        ///< error of some hundred places, to the largest fp64 value there
   std::optional<HostToHost> host;  ///< fdk, which has no fetches and bytes
 
-  double share_of_fetches() const { return fetches / seconds / fetch_limit; }
-  double share_of_copy() const { return bytes / seconds / copy_limit; }
+  double seconds() const { return times.least; }
+  double share_of_fetches() const { return fetches / seconds() / fetch_limit; }
+  double share_of_copy() const { return bytes / seconds() / copy_limit; }
 };
 
 struct ScanBenchResult {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "algorithms/calibration/scan_loop.hpp"
 #include "host/opencl/trace.hpp"
-#include "host/system/interrupt.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 namespace {
@@ -44,26 +45,26 @@ BackprojectionStages bench_stages(const Device& device, const ScanForm& form, co
   const Volume projections = bench_numbers(scan.stack);
   const BackprojectionParameters parameters{.hardware_interpolation = form.hardware, .half_texels = form.half};
   Device traced = device;
-  BackprojectionStages best;
-  double first_call = 0;
-  for (int n = 0; n <= runs; ++n) {
-    check_interrupt();
+  BackprojectionStages stages;
+  double best = std::numeric_limits<double>::infinity();
+  const auto call = [&] {
     const auto trace = std::make_shared<Trace>();
     traced.record(trace);
     const auto begin = Clock::now();
     backproject(projections, scan.geometry, scan.volume, parameters, {device});
-    const double call = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     traced.record(nullptr);
-    if (n == 0) {
-      first_call = call;
-    } else if (n == 1 || call < best.call) {
-      best = stages_of(*trace);
-      best.call = call;
-    }
-  }
-  best.mode = form.mode;
-  best.first_call = first_call;
-  return best;
+    if (seconds < best) stages = stages_of(*trace);
+    best = std::min(best, seconds);
+    return seconds;
+  };
+  const double first_call = call();
+  best = std::numeric_limits<double>::infinity();
+  const RunTimes calls = repeat(call, runs);
+  stages.mode = form.mode;
+  stages.first_call = first_call;
+  stages.call = calls;
+  return stages;
 }
 
 }  // namespace halocline

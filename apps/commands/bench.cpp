@@ -65,6 +65,17 @@ std::string left_out_text(const std::vector<std::string>& left_out) {
   return text;
 }
 
+void put_times(nlohmann::json& json, const std::string& name, const RunTimes& times) {
+  json[name] = times.least;
+  json["mean_" + name] = times.mean;
+  json["deviation_" + name] = times.deviation;
+}
+
+std::string mean_cell(const RunTimes& times, double factor) {
+  if (times.runs < 2) return fmt::format("{:.4g}", factor * times.mean);
+  return fmt::format("{:.4g} +- {:.2g}", factor * times.mean, factor * times.deviation);
+}
+
 std::unique_ptr<Command> bench_command() {
   auto command = std::make_unique<Command>("bench", "Measure how fast the devices are");
   command->subcommands.push_back(bench_denoise_command());

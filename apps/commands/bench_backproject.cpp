@@ -64,7 +64,7 @@ std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, con
                                                        const Progress& progress) {
   Bench bench = bench_of(device, options);
   const auto wanted = groups_of(groups, device.info().max_work_group, bench.plan.volume[0], bench.plan.volume[1]);
-  BenchTable table{{"mode", "group", "", "ms", "spread", "of the default"}};
+  BenchTable table{{"mode", "group", "", "ms", mean_heading, "spread", "of the default"}};
   auto rows = nlohmann::json::array();
   for (const auto& mode : bench.plan.modes) {
     ModeGroups found;
@@ -82,16 +82,16 @@ std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, con
       const double part = in_use == found.times.end() ? 1 : each.times.least / in_use->times.least;
       table.push_back({mode, fmt::format("{} x {}", each.group[0], each.group[1]),
                        fmt::format("{}{}", each.in_use ? "default " : "", fastest ? "fastest" : ""),
-                       ms(each.times.least), fmt::format("{:.1f} %", 100 * each.times.spread()),
+                       ms(each.times.least), mean_cell(each.times), fmt::format("{:.1f} %", 100 * each.times.spread()),
                        fmt::format("{:.3f}", part)});
       rows.push_back({{"mode", mode},
                       {"kernel", found.kernel},
                       {"group", {each.group[0], each.group[1]}},
                       {"default", each.in_use},
                       {"fastest", fastest},
-                      {"seconds", each.times.least},
                       {"median_seconds", each.times.median},
                       {"runs", each.times.runs}});
+      put_times(rows.back(), "seconds", each.times);
     }
   }
   nlohmann::json json = json_of(device, bench);
@@ -103,22 +103,23 @@ std::pair<nlohmann::json, std::string> bench_stages_of(const Device& device, con
                                                        bool markdown) {
   constexpr int runs = 3;
   const Bench bench = bench_of(device, options);
-  BenchTable table{
-      {"mode", "ms first call", "ms a call", "upload", "layout", "texture copy", "kernel", "download", "host alone"}};
+  BenchTable table{{"mode", "ms first call", "ms a call", mean_heading, "upload", "layout", "texture copy", "kernel",
+                    "download", "host alone"}};
   auto rows = nlohmann::json::array();
   for (const auto& mode : bench.plan.modes) {
     const BackprojectionStages stages = bench_stages(device, scan_form(mode), bench.scan, runs);
-    table.push_back({mode, ms(stages.first_call), ms(stages.call), ms(stages.upload), ms(stages.layout),
-                     ms(stages.texture_copy), ms(stages.kernel), ms(stages.download), ms(stages.host())});
+    table.push_back({mode, ms(stages.first_call), ms(stages.call.least), mean_cell(stages.call), ms(stages.upload),
+                     ms(stages.layout), ms(stages.texture_copy), ms(stages.kernel), ms(stages.download),
+                     ms(stages.host())});
     rows.push_back({{"mode", mode},
                     {"first_call_seconds", stages.first_call},
-                    {"seconds", stages.call},
                     {"upload_seconds", stages.upload},
                     {"layout_seconds", stages.layout},
                     {"texture_copy_seconds", stages.texture_copy},
                     {"kernel_seconds", stages.kernel},
                     {"download_seconds", stages.download},
                     {"host_seconds", stages.host()}});
+    put_times(rows.back(), "seconds", stages.call);
   }
   nlohmann::json json = json_of(device, bench);
   json["stages"] = std::move(rows);

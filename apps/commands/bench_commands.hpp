@@ -8,6 +8,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "host/opencl/device_info.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -29,6 +30,13 @@ using BenchTable = std::vector<std::vector<std::string>>;
 std::string bench_table(const BenchTable& table, bool markdown, std::size_t left = 1);
 /// A line "left out: ..." each.
 std::string left_out_text(const std::vector<std::string>& left_out);
+
+/// Puts the least, the mean and the deviation into `json`: `name`, "mean_..." and "deviation_...".
+void put_times(nlohmann::json& json, const std::string& name, const RunTimes& times);
+/// "12.3 +- 0.04": mean and standard deviation in milliseconds, or times another factor; of one run only the mean.
+std::string mean_cell(const RunTimes& times, double factor = 1e3);
+/// Heading of that cell.
+inline constexpr const char* mean_heading = "mean +- deviation";
 
 /// Measures device by device and prints each result, or all of them as JSON, which the report has, too. result_of: the
 /// JSON and the text of a device's bench.

@@ -25,25 +25,28 @@ nlohmann::json bench_json(const DenoiseBench& bench) {
   nlohmann::json result{{"device", device_json(bench.device)},      {"size", bench.plan.size},
                         {"copy_bytes_per_s", bench.copy_bandwidth}, {"forms", nlohmann::json::array()},
                         {"time_to_gap", nlohmann::json::array()},   {"left_out", bench.plan.left_out}};
-  for (const auto& rate : bench.rates)
+  for (const auto& rate : bench.rates) {
     result["forms"].push_back({{"method", rate.form.method},
                                {"form", form_name(rate.form)},
-                               {"voxel_iterations_per_s", rate.voxel_iterations},
+                               {"voxel_iterations_per_s", rate.voxel_iterations()},
                                {"bytes_per_voxel_iteration", rate.cost.bytes},
                                {"bytes_per_s", rate.bandwidth()},
                                {"copy_bytes_per_s", rate.copy_bandwidth},
                                {"share_of_copy", rate.share_of_copy()},
                                {"flops_per_voxel_iteration", rate.cost.flops},
-                               {"flops_per_s", rate.voxel_iterations * rate.cost.flops}});
-  for (const auto& time : bench.times)
+                               {"flops_per_s", rate.voxel_iterations() * rate.cost.flops}});
+    put_times(result["forms"].back(), "seconds", rate.iteration);
+  }
+  for (const auto& time : bench.times) {
     result["time_to_gap"].push_back({{"method", time.form.method},
                                      {"form", form_name(time.form)},
                                      {"target", time.target},
                                      {"relative_gap", time.reached},
                                      {"reached", time.reached <= time.target},
-                                     {"iterations", time.iterations},
-                                     {"seconds_on_device", time.seconds_on_device},
-                                     {"seconds_host_to_host", time.seconds_host_to_host}});
+                                     {"iterations", time.iterations}});
+    put_times(result["time_to_gap"].back(), "seconds_on_device", time.on_device);
+    put_times(result["time_to_gap"].back(), "seconds_host_to_host", time.host_to_host);
+  }
   return result;
 }
 
@@ -57,17 +60,19 @@ std::string reached_text(const TimeToGap& time) {
 
 std::string text_of(const DenoiseBench& bench, bool markdown) {
   const auto g = [](double value) { return fmt::format("{:.4g}", value); };
-  BenchTable rates{{"method", "form", "Gvoxel-iterations/s", "ms/iteration", "B/voxel", "GB/s", "share of copy",
-                    "flops/voxel", "Gflop/s"}};
+  BenchTable rates{{"method", "form", "Gvoxel-iterations/s", "ms/iteration", mean_heading, "B/voxel", "GB/s",
+                    "share of copy", "flops/voxel", "Gflop/s"}};
   for (const auto& rate : bench.rates)
-    rates.push_back({rate.form.method, form_name(rate.form), g(1e-9 * rate.voxel_iterations),
-                     g(1e3 * rate.voxels / rate.voxel_iterations), g(rate.cost.bytes), g(1e-9 * rate.bandwidth()),
-                     fmt::format("{:.3g} %", 100 * rate.share_of_copy()), g(rate.cost.flops),
-                     g(1e-9 * rate.voxel_iterations * rate.cost.flops)});
-  BenchTable times{{"method", "form", "to a gap of", "iterations", "s on the device", "s host to host"}};
+    rates.push_back({rate.form.method, form_name(rate.form), g(1e-9 * rate.voxel_iterations()),
+                     g(1e3 * rate.iteration.least), mean_cell(rate.iteration), g(rate.cost.bytes),
+                     g(1e-9 * rate.bandwidth()), fmt::format("{:.3g} %", 100 * rate.share_of_copy()),
+                     g(rate.cost.flops), g(1e-9 * rate.voxel_iterations() * rate.cost.flops)});
+  BenchTable times{
+      {"method", "form", "to a gap of", "iterations", "s on the device", mean_heading, "s host to host", mean_heading}};
   for (const auto& time : bench.times)
     times.push_back({time.form.method, form_name(time.form), fmt::format("{:g}{}", time.target, reached_text(time)),
-                     std::to_string(time.iterations), g(time.seconds_on_device), g(time.seconds_host_to_host)});
+                     std::to_string(time.iterations), g(time.on_device.least), mean_cell(time.on_device, 1),
+                     g(time.host_to_host.least), mean_cell(time.host_to_host, 1)});
   const char* gap = markdown ? "\n" : "";
   return fmt::format("{}, copy {:.4g} GB/s\n{}", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth,
                      gap) +

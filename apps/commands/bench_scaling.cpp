@@ -62,8 +62,9 @@ struct Shares {
 Shares shares_of(const ScalingRate& rate, const std::vector<ScalingRate>& rates, int iterations) {
   const auto& first = *std::find_if(rates.begin(), rates.end(), [&](const auto& each) { return each.job == rate.job; });
   // out of core all of the run has to keep up with the iterations of the run in core
-  const double own = std::isnan(rate.iteration_seconds) ? rate.seconds / iterations : rate.iteration_seconds;
-  return {efficiency(rate, first, rate.seconds, first.seconds), efficiency(rate, first, own, first.iteration_seconds)};
+  const double own = std::isnan(rate.iteration_seconds) ? rate.times.least / iterations : rate.iteration_seconds;
+  return {efficiency(rate, first, rate.times.least, first.times.least),
+          efficiency(rate, first, own, first.iteration_seconds)};
 }
 
 // `device`: the one that runs alone.
@@ -81,9 +82,9 @@ nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const DeviceI
                        {"slabs", rate.slabs},
                        {"resident", rate.resident},
                        {"updates", rate.updates},
-                       {"seconds", rate.seconds},
                        {"predicted_seconds", rate.predicted},
                        {"efficiency", shares.host_to_host}};
+    put_times(run, "seconds", rate.times);
     if (!std::isnan(rate.iteration_seconds)) run["iteration_seconds"] = rate.iteration_seconds;
     if (!std::isnan(shares.iterations)) run["efficiency_of_iterations"] = shares.iterations;
     result["runs"].push_back(std::move(run));
@@ -92,16 +93,17 @@ nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const DeviceI
 }
 
 std::string table(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
-  BenchTable rows{{"job", "devices", "used", "slabs", "s host to host", "predicted", "Gupdates/s", "efficiency, %",
-                   "iterations/s", "efficiency, %"}};
+  BenchTable rows{{"job", "devices", "used", "slabs", "s host to host", mean_heading, "predicted", "Gupdates/s",
+                   "efficiency, %", "iterations/s", "efficiency, %"}};
   const auto percent = [](double share) {
     return std::isnan(share) ? std::string("") : fmt::format("{:.1f}", 100 * share);
   };
   for (const auto& rate : rates) {
     const auto shares = shares_of(rate, rates, command.options.iterations);
     rows.push_back({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
-                    fmt::format("{:.4g}", rate.seconds), fmt::format("{:.4g}", rate.predicted),
-                    fmt::format("{:.4g}", 1e-9 * rate.rate()), percent(shares.host_to_host),
+                    fmt::format("{:.4g}", rate.times.least), mean_cell(rate.times, 1),
+                    fmt::format("{:.4g}", rate.predicted), fmt::format("{:.4g}", 1e-9 * rate.rate()),
+                    percent(shares.host_to_host),
                     std::isnan(rate.iteration_seconds) ? "" : fmt::format("{:.4g}", 1 / rate.iteration_seconds),
                     percent(shares.iterations)});
   }

@@ -64,23 +64,22 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
   if (bench.coordinate_bound > 0)
     result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
   for (const auto& rate : bench.rates) {
-    nlohmann::json mode{{"mode", rate.mode},
-                        {"seconds", rate.seconds},
-                        {"updates_per_s", rate.updates / rate.seconds},
-                        {"relative_rmse", rate.relative_rmse}};
-    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds;
+    nlohmann::json mode{
+        {"mode", rate.mode}, {"updates_per_s", rate.updates / rate.seconds()}, {"relative_rmse", rate.relative_rmse}};
+    put_times(mode, "seconds", rate.times);
+    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds();
     if (rate.host) {
       mode["device_seconds"] = rate.host->device_seconds;
       mode["kernel_seconds"] = rate.host->kernel_seconds;
       mode["upload_seconds"] = rate.host->upload_seconds;
       mode["download_seconds"] = rate.host->download_seconds;
-      mode["ratio_to_least"] = rate.seconds / rate.host->least_seconds();
+      mode["ratio_to_least"] = rate.seconds() / rate.host->least_seconds();
     } else {
       mode["fetch"] = fetch_name(rate.fetch);
-      mode["fetches_per_s"] = rate.fetches / rate.seconds;
+      mode["fetches_per_s"] = rate.fetches / rate.seconds();
       mode["fetch_limit_per_s"] = rate.fetch_limit;
       mode["share_of_fetches"] = rate.share_of_fetches();
-      mode["bytes_per_s"] = rate.bytes / rate.seconds;
+      mode["bytes_per_s"] = rate.bytes / rate.seconds();
       mode["copy_bytes_per_s"] = rate.copy_limit;
       mode["share_of_copy"] = rate.share_of_copy();
       mode["limit"] = rate.share_of_fetches() >= rate.share_of_copy() ? "fetches" : "copy";
@@ -122,23 +121,23 @@ BenchTable table_of(ScanBench bench, const ScanBenchResult& result) {
   const auto g = [](double value) { return fmt::format("{:.4g}", value); };
   BenchTable rows;
   if (bench == ScanBench::fdk)
-    rows.push_back({"mode", "s host to host", "GUPS", "first to last command", "s kernels", "s up", "s down",
-                    "over the larger of kernels and transfers", "RMSE/max"});
+    rows.push_back({"mode", "s host to host", mean_heading, "GUPS", "first to last command", "s kernels", "s up",
+                    "s down", "over the larger of kernels and transfers", "RMSE/max"});
   else if (bench == ScanBench::slices)
-    rows.push_back({"mode", "ms", "GUPS", "of the limit", "limit", "RMSE/max"});
+    rows.push_back({"mode", "ms", mean_heading, "GUPS", "of the limit", "limit", "RMSE/max"});
   else
-    rows.push_back({"mode", "ms", "GUPS", "Grays/s", "of the limit", "limit", "RMSE/max"});
+    rows.push_back({"mode", "ms", mean_heading, "GUPS", "Grays/s", "of the limit", "limit", "RMSE/max"});
   for (const auto& rate : result.rates) {
     Row row{rate.mode};
     if (rate.host) {
       const HostToHost& host = *rate.host;
-      row.insert(row.end(), {g(rate.seconds), g(1e-9 * rate.updates / rate.seconds),
-                             fmt::format("{:.3g} %", 100 * host.device_seconds / rate.seconds), g(host.kernel_seconds),
-                             g(host.upload_seconds), g(host.download_seconds),
-                             fmt::format("{:.3g}", rate.seconds / host.least_seconds())});
+      row.insert(row.end(), {g(rate.seconds()), mean_cell(rate.times, 1), g(1e-9 * rate.updates / rate.seconds()),
+                             fmt::format("{:.3g} %", 100 * host.device_seconds / rate.seconds()),
+                             g(host.kernel_seconds), g(host.upload_seconds), g(host.download_seconds),
+                             fmt::format("{:.3g}", rate.seconds() / host.least_seconds())});
     } else {
-      row.insert(row.end(), {g(1e3 * rate.seconds), g(1e-9 * rate.updates / rate.seconds)});
-      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds));
+      row.insert(row.end(), {g(1e3 * rate.seconds()), mean_cell(rate.times), g(1e-9 * rate.updates / rate.seconds())});
+      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds()));
       for (auto& cell : limit_cells(rate)) row.push_back(std::move(cell));
     }
     row.push_back(fmt::format("{:.2e}", rate.relative_rmse));

@@ -15,6 +15,7 @@
 #include "apps/bench/scan_bench.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
+#include "tests/support/bench_times.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_scans_test {
@@ -57,6 +58,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
       const std::string name = mode["mode"];
       names.insert(name);
       const double seconds = mode["seconds"], updates = GetParam() == "slices" ? 3 * 20 * 20 * 16 : 20 * 20 * 20 * 16;
+      expect_times(mode);
       EXPECT_NEAR(mode["updates_per_s"].get<double>() * seconds, updates, 1e-9 * updates) << name;
       EXPECT_EQ(mode.contains("rays_per_s"), GetParam() != "slices");
       EXPECT_NEAR(mode.value("rays_per_s", 20 * 20 * 16 / seconds) * seconds, 20 * 20 * 16, 1e-5) << name;
@@ -253,6 +255,7 @@ TEST(BenchGroups, MeasuresEveryShapeOnce) {
       fastest += row["fastest"] ? 1 : 0;
       least = std::min(least, row["seconds"].get<double>());
       if (row["fastest"]) first = row["seconds"];
+      expect_times(row);
       EXPECT_GE(row["median_seconds"], row["seconds"]);
       EXPECT_GE(row["runs"], 3);
     }
@@ -308,6 +311,7 @@ TEST(BenchStages, AddUpToTheCall) {
       EXPECT_GT(seconds("download_seconds"), 0);
       EXPECT_EQ(seconds("texture_copy_seconds") > 0, row["mode"] == "texture");
       EXPECT_GT(seconds("host_seconds"), 0);
+      expect_times(row);
       EXPECT_LT(seconds("kernel_seconds"), seconds("seconds"));
       EXPECT_GT(seconds("first_call_seconds"), 0);
     }
