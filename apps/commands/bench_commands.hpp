@@ -1,6 +1,8 @@
 // The subcommands of `halocline bench`, and their common part.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ std::vector<std::unique_ptr<Command>> bench_scans_commands();
 std::unique_ptr<Command> bench_scaling_command();
 std::unique_ptr<Command> bench_patches_command();
 std::unique_ptr<Command> bench_matrix_command();
+std::unique_ptr<Command> bench_expressions_command();
 
 struct BenchFormat {
   bool json = false, markdown = false;
@@ -38,24 +41,48 @@ std::string mean_cell(const RunTimes& times, double factor = 1e3);
 /// Heading of that cell.
 inline constexpr const char* mean_heading = "mean +- deviation";
 
-/// Measures device by device and prints each result, or all of them as JSON, which the report has, too. result_of: the
-/// JSON and the text of a device's bench.
-template <class ResultOf>
-void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
+/// Measures device by device and problem by problem and prints each result, or all of them as JSON, which the report
+/// has, too. problems_of: those of a device; result_of: the JSON and the text of a device's bench of a problem.
+template <class ProblemsOf, class ResultOf>
+void run_benches(Job& job, const BenchFormat& format, ProblemsOf&& problems_of, ResultOf&& result_of) {
   auto& results = job.results();
   results["benches"] = nlohmann::json::array();
-  for (const auto& device : job.devices()) {
-    const auto [json, text] = job.timed("bench", [&] { return result_of(device); });
-    results["benches"].push_back(json);
-    if (!format.json) job.print(text);
-  }
+  for (const auto& device : job.devices())
+    for (const auto& problem : problems_of(device)) {
+      const auto [json, text] = job.timed("bench", [&] { return result_of(device, problem); });
+      const char* gap = results["benches"].empty() ? "" : "\n";
+      results["benches"].push_back(json);
+      if (!format.json) job.print(gap + text);
+    }
   if (format.json) job.print(json_text(results));
 }
+/// Overload for one problem.
+template <class ResultOf>
+void run_benches(Job& job, const BenchFormat& format, ResultOf&& result_of) {
+  const auto one = [](const Device&) { return std::array{0}; };
+  run_benches(job, format, one, [&](const Device& device, int) { return result_of(device); });
+}
+
+/// A setting of a comma list of whole numbers from `least` to `most`, as "256,512".
+Setting& add_whole_numbers(Settings& settings, const std::string& name, std::vector<std::size_t>& target,
+                           std::size_t least, std::size_t most, const std::string& help);
+
+/// Volumes of --size and --volume.
+struct BenchVolumes {
+  std::vector<std::size_t> sizes;
+  std::optional<std::array<std::size_t, 3>> volume;
+  /// All of them; where neither is given a cube of that edge.
+  std::vector<std::array<std::size_t, 3>> all(std::size_t otherwise) const;
+};
+void add_bench_volumes(Settings& settings, BenchVolumes& volumes, const std::string& otherwise);
+/// "512^3" or "300 x 300 x 1200".
+std::string voxels_text(const std::array<std::size_t, 3>& volume);
 
 /// Splits "a,b, c"; an empty word is kept, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);
-/// The modes that are asked for, or all of `known`. Throws InputError that names `modes`.
-std::vector<std::string> modes_among(const std::vector<std::string>& known, const std::vector<std::string>& asked);
+/// The words that are asked for, or all of `known`. Throws InputError that names the setting.
+std::vector<std::string> words_among(const std::string& setting, const std::vector<std::string>& known,
+                                     const std::vector<std::string>& asked);
 /// "Name (platform, driver)".
 std::string device_heading(const DeviceInfo& device);
 

@@ -28,8 +28,8 @@ struct ScanBenchCommand {
 
   void set_modes() {
     options.modes = words_of(modes);
-    if (!groups.empty()) options.modes = modes_among(group_modes(), options.modes);
-    if (stages) options.modes = modes_among(stage_modes(), options.modes);
+    if (!groups.empty()) options.modes = words_among("modes", group_modes(), options.modes);
+    if (stages) options.modes = words_among("modes", stage_modes(), options.modes);
   }
   bool records(ScanBench bench) const { return bench == ScanBench::fdk || !groups.empty() || stages; }
 };
