@@ -92,6 +92,36 @@ void add_bench_volumes(Settings& settings, BenchVolumes& volumes, const std::str
       .excludes("size");
 }
 
+double BenchScan::bytes() const {
+  return sizeof(float) * (static_cast<double>(volume[0] * volume[1] * volume[2]) +
+                          static_cast<double>(detector[0] * detector[1] * views));
+}
+
+std::vector<BenchScan> BenchScans::all(std::size_t otherwise) const {
+  if (volume) return {{*volume, *detector, views.value_or(std::max((*volume)[0], (*volume)[1]))}};
+  std::vector<BenchScan> scans;
+  for (const std::size_t n : sizes.empty() ? std::vector{otherwise} : sizes)
+    scans.push_back({{n, n, n}, {n, n}, views.value_or(n)});
+  return scans;
+}
+
+void add_bench_scans(Settings& settings, BenchScans& scans, const std::string& otherwise) {
+  add_whole_numbers(settings, "size", scans.sizes, 2, most_bench_size,
+                    "Comma list of N: volumes of N^3 voxels and views of N^2 pixels. Default: " + otherwise);
+  settings
+      .add_list("volume", scans.volume, "NX,NY,NZ", Numbers::sizes,
+                "Voxels along the axes, with --detector, instead of a cube")
+      .excludes("size")
+      .needs("detector");
+  settings.add_list("detector", scans.detector, "NU,NV", Numbers::sizes, "Columns and rows of a view of that volume")
+      .needs("volume");
+  settings.add("views", scans.views, "Views on the circle. Default: as many as N").whole_from(1, 65536).unit("N");
+}
+
+std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
+  return pixels[0] == pixels[1] ? fmt::format("{}^2", pixels[0]) : fmt::format("{} x {}", pixels[0], pixels[1]);
+}
+
 std::string voxels_text(const std::array<std::size_t, 3>& volume) {
   const auto& [nx, ny, nz] = volume;
   return nx == ny && ny == nz ? fmt::format("{}^3", nx) : fmt::format("{} x {} x {}", nx, ny, nz);
@@ -120,6 +150,7 @@ std::unique_ptr<Command> bench_command() {
   for (auto& each : bench_scans_commands()) command->subcommands.push_back(std::move(each));
   command->subcommands.push_back(bench_patches_command());
   command->subcommands.push_back(bench_matrix_command());
+  command->subcommands.push_back(bench_reconstruct_command());
   command->subcommands.push_back(bench_expressions_command());
   command->subcommands.push_back(bench_scaling_command());
   command->footer = "Example:\n  halocline bench backproject";

@@ -17,6 +17,7 @@ namespace halocline {
 std::unique_ptr<Command> bench_denoise_command();
 /// project, backproject, fdk and slices.
 std::vector<std::unique_ptr<Command>> bench_scans_commands();
+std::unique_ptr<Command> bench_reconstruct_command();
 std::unique_ptr<Command> bench_scaling_command();
 std::unique_ptr<Command> bench_patches_command();
 std::unique_ptr<Command> bench_matrix_command();
@@ -75,6 +76,25 @@ struct BenchVolumes {
   std::vector<std::array<std::size_t, 3>> all(std::size_t otherwise) const;
 };
 void add_bench_volumes(Settings& settings, BenchVolumes& volumes, const std::string& otherwise);
+
+/// A scan of --size, or of --volume, --detector and --views.
+struct BenchScan {
+  std::array<std::size_t, 3> volume{};
+  std::array<std::size_t, 2> detector{};  ///< columns, rows
+  std::size_t views = 0;
+  double bytes() const;  ///< of volume and projections in float32
+};
+struct BenchScans {
+  std::vector<std::size_t> sizes;
+  std::optional<std::array<std::size_t, 3>> volume;
+  std::optional<std::array<std::size_t, 2>> detector;
+  std::optional<std::size_t> views;
+  /// All of them; where no size is given N^3 voxels and views of N^2 pixels.
+  std::vector<BenchScan> all(std::size_t otherwise) const;
+};
+void add_bench_scans(Settings& settings, BenchScans& scans, const std::string& otherwise);
+/// "512^2" or "512 x 300".
+std::string pixels_text(const std::array<std::size_t, 2>& pixels);
 /// "512^3" or "300 x 300 x 1200".
 std::string voxels_text(const std::array<std::size_t, 3>& volume);
 

@@ -34,11 +34,6 @@ struct ScanBenchCommand {
   bool records(ScanBench bench) const { return bench == ScanBench::fdk || !groups.empty() || stages; }
 };
 
-// "512^2" or "512 x 300"
-std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
-  return pixels[0] == pixels[1] ? fmt::format("{}^2", pixels[0]) : fmt::format("{} x {}", pixels[0], pixels[1]);
-}
-
 // Bytes of the projections and of the result.
 double host_bytes(ScanBench bench, const ScanBenchPlan& plan) {
   const double views = static_cast<double>(plan.views * plan.detector[0] * plan.detector[1]);
@@ -99,10 +94,8 @@ std::string scan_heading(ScanBench bench, const DeviceInfo& device, const ScanBe
   if (bench == ScanBench::slices)
     return fmt::format("{}, three slices of {} pixels, {} of {} pixels", device_heading(device),
                        pixels_text(plan.slice), views_text(plan.views), pixels_text(plan.detector));
-  const auto& [nx, ny, nz] = plan.volume;
-  const std::string voxels = nx == ny && ny == nz ? fmt::format("{}^3", nx) : fmt::format("{} x {} x {}", nx, ny, nz);
-  return fmt::format("{}, {} voxels, {} of {} pixels", device_heading(device), voxels, views_text(plan.views),
-                     pixels_text(plan.detector));
+  return fmt::format("{}, {} voxels, {} of {} pixels", device_heading(device), voxels_text(plan.volume),
+                     views_text(plan.views), pixels_text(plan.detector));
 }
 
 namespace {

@@ -30,6 +30,12 @@ struct RunTimes {
     for (double* each : {&times.least, &times.median, &times.mean, &times.deviation}) *each /= parts;
     return times;
   }
+  /// The times of what comes after a part of the runs that takes so many seconds.
+  RunTimes after(double seconds) const {
+    RunTimes times = *this;
+    for (double* each : {&times.least, &times.median, &times.mean}) *each -= seconds;
+    return times;
+  }
   /// How much longer the run in the middle took than the shortest, as a part of it.
   double spread() const { return least > 0 ? median / least - 1 : 0; }
 };

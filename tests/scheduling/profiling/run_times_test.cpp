@@ -22,6 +22,10 @@ TEST(RunTimes, HaveMeanAndDeviation) {
   EXPECT_EQ(part.least, 0.5);
   EXPECT_DOUBLE_EQ(part.deviation, std::sqrt(2.5) / 2);
   EXPECT_EQ(part.runs, 5u);
+  const RunTimes later = times.after(0.75);
+  EXPECT_EQ(later.least, 0.25);
+  EXPECT_DOUBLE_EQ(later.mean, 2.25);
+  EXPECT_EQ(later.deviation, times.deviation);
 }
 
 TEST(Repeat, EndsByNumberOrByTime) {
