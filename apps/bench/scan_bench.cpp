@@ -24,6 +24,7 @@
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/plural.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -32,6 +33,7 @@ namespace {
 
 constexpr std::size_t smallest_scan = 8;  // least value of a missing `size`
 constexpr std::size_t most_size = 8192, most_views = 65536;
+constexpr int most_runs = 5;  // from host to host
 
 const char* const scan_names[] = {"project", "backproject", "fdk", "slices"};
 
@@ -42,13 +44,6 @@ std::vector<ScanForm> all_forms(ScanBench bench) {
   for (const ScanForm& form : scan_forms())
     if (form.adjoint == (bench == ScanBench::backproject)) forms.push_back(form);
   return forms;
-}
-
-FdkParameters fdk_parameters(const ScanForm& form) {
-  FdkParameters parameters;
-  parameters.hardware_interpolation = form.hardware;
-  parameters.half_texels = form.half;
-  return parameters;
 }
 
 // Planes through the middle of the volume, of so many pixels in the middle of each.
@@ -189,6 +184,7 @@ class Runner {
     rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
+    rate.host_to_host = host_to_host(*backprojection_on(device_, form, scan_), "raw", projections(), scan_.volume);
     if (form.brick != nullptr) {  // a row's value serves two voxels
       rate.fetch = {.channels = 1};
       rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) / 2;
@@ -219,6 +215,7 @@ class Runner {
     rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
+    rate.host_to_host = host_to_host(*projection_on(device_, form, scan_), "volume", volume(), scan_.stack);
     rate.fetch = {.image = form.images, .channels = form.pack, .nearest = form.images && !form.hardware};
     // the sampler reads four voxels at a time
     rate.fetches = expected.terms * rate.rays / (form.hardware ? 4.0 * form.pack : 1.0);
@@ -229,8 +226,19 @@ class Runner {
     return projections_;
   }
 
+  const Volume& volume() {
+    if (volume_.voxels.empty()) volume_ = bench_numbers(scan_.volume);
+    return volume_;
+  }
+
+  // Seconds from `input` in host memory to a result there.
+  RunTimes host_to_host(const auto& method, const char* name, const Volume& input, const Grid& result) {
+    const auto run = [&] { return run_program(program_of(method), {{name, &input}}, result, {device_}).seconds; };
+    run();  // compiles
+    return repeat(run, most_runs, seconds_);
+  }
+
   void reconstruct(const ScanForm& form, ScanRate& rate) {
-    constexpr int most_runs = 5;
     const auto voxels = places_of(scan_.volume.size);
     const auto run = [&] { return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_}); };
     const RunResult first = run();  // compiles
@@ -298,7 +306,7 @@ class Runner {
   ExactScan exact_scan_;  // refers to scan_
   std::map<std::string, ExactValues> exact_;
   std::vector<std::pair<Fetch, double>> limits_;
-  Volume projections_;
+  Volume projections_, volume_;
 };
 
 }  // namespace

@@ -16,8 +16,8 @@
 
 namespace halocline {
 
-/// project, backproject: from arrays that lie on the device to arrays that lie there. fdk: from host to host. slices:
-/// three orthogonal ones of projections that are filtered and lie on the device.
+/// project, backproject: from arrays that lie on the device to arrays that lie there, and from host to host. fdk: from
+/// host to host. slices: three orthogonal ones of projections that are filtered and lie on the device.
 enum class ScanBench { project, backproject, fdk, slices };
 std::string scan_bench_name(ScanBench bench);
 /// The names that `modes` may hold; some devices lack some.
@@ -67,7 +67,7 @@ struct HostToHost {
 
 struct ScanRate {
   std::string mode;
-  RunTimes times;                  ///< of all views
+  RunTimes times;                  ///< of all views; fdk: host to host
   double updates = 0;              ///< voxels times views (slices: pixels times views)
   double rays = 0;                 ///< pixels of all views
   Fetch fetch;                     ///< reads of the volume, or of the projections
@@ -76,6 +76,7 @@ struct ScanRate {
   double bytes = 0;                ///< in the device's memory, every value of an array once a kernel
   double copy_limit = 0;           ///< bytes a second, measured beside it
   double relative_rmse = 0;        ///< error of some hundred places, to the largest fp64 value there
+  RunTimes host_to_host;           ///< project, backproject
   std::optional<HostToHost> host;  ///< fdk, which has no fetches and bytes
 
   double seconds() const { return times.least; }
