@@ -50,17 +50,16 @@ bool usual(const BenchForm& form) {
   return form.plain() || form.descends() || form.method == "pdu4d";
 }
 
-// The grid of n voxels along each edge; pdu4d: of eight stacked frames of half the edge.
-Grid grid_of(const BenchForm& form, std::size_t n) {
+// The grid of so many voxels; pdu4d: of eight stacked frames of half the edges.
+Grid grid_of(const BenchForm& form, const VolumeSize& volume) {
   Grid grid;
-  grid.size = {n, n, n};
+  grid.size = volume;
   if (form.method != "pdu4d") return grid;
-  const std::size_t half = std::max<std::size_t>(1, n / 2);
-  grid.size = {half, half, half};
+  for (std::size_t& edge : grid.size) edge = std::max<std::size_t>(1, edge / 2);
   return stacked_grid(grid, frame_count);
 }
 
-MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
+MethodParameters parameters_for(const BenchForm& form, const VolumeSize& n, int iterations, double gap) {
   MethodParameters parameters;
   parameters.size = grid_of(form, n).size;
   parameters.iterations = iterations;
@@ -77,12 +76,12 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
   return parameters;
 }
 
-Requirements requirements_of(const BenchForm& form, std::size_t n) {
+Requirements requirements_of(const BenchForm& form, const VolumeSize& n) {
   return make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program().needs;
 }
 
 // Bytes on the device in one slab; nothing if it does not fit.
-std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
+std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, const VolumeSize& n) {
   const auto plan = resident_plan(device, requirements_of(form, n));
   return plan ? std::optional(plan->slabs[0].bytes) : std::nullopt;
 }
@@ -120,12 +119,12 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
 
 // The phantom with what the method takes besides it.
 struct Inputs {
-  std::size_t n;
+  VolumeSize n;
   Volume f, w, reference;
   float largest_weight = 1;
   std::map<std::string, const Volume*> named;
 
-  Inputs(const BenchForm& form, std::size_t edge) : n(edge) {
+  Inputs(const BenchForm& form, const VolumeSize& size) : n(size) {
     if (form.weighted()) {
       w = ramp_weights(n);
       largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
@@ -134,8 +133,8 @@ struct Inputs {
     const Grid grid = grid_of(form, n);
     if (form.method == "pdu4d") {
       f = Volume(grid);
-      for (std::size_t k = 0; k < frame_count; ++k)
-        put_frame(f, k, denoise_phantom(grid.size[0], phantom_noise, k + 1));
+      const VolumeSize frame{grid.size[0], grid.size[1], grid.size[2] / frame_count};
+      for (std::size_t k = 0; k < frame_count; ++k) put_frame(f, k, denoise_phantom(frame, phantom_noise, k + 1));
     } else {
       f = denoise_phantom(n, phantom_noise, 1, form.weighted() ? &w : nullptr);
     }
@@ -162,8 +161,8 @@ bool fine_enough(const FusedForm& form, double gap) {
   return form.dual_bits == 32 || gap >= 1e-4;
 }
 
-double copy_beside(const Device& device, std::size_t n) {
-  return copy_bandwidth(device, n * n * n * sizeof(float));
+double copy_beside(const Device& device, const VolumeSize& n) {
+  return copy_bandwidth(device, n[0] * n[1] * n[2] * sizeof(float));
 }
 
 // Seconds of an iteration.
@@ -201,24 +200,27 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
 
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
   const auto wanted = wanted_forms(options);
-  if (options.size && (*options.size < 1 || *options.size > most_bench_size))
-    throw InputError({.what = "`size`",
-                      .found = fmt::to_string(*options.size),
-                      .expected = fmt::format("1 to {} voxels along each edge", most_bench_size)});
+  for (const std::size_t edge : options.volume.value_or(VolumeSize{1, 1, 1}))
+    if (edge < 1 || edge > most_bench_size)
+      throw InputError({.what = "`volume`",
+                        .found = fmt::to_string(edge),
+                        .expected = fmt::format("1 to {} voxels along each axis", most_bench_size)});
+  const auto cube = [](std::size_t edge) { return VolumeSize{edge, edge, edge}; };
   DenoiseBenchPlan plan;
-  plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
+  plan.volume = options.volume.value_or(cube(device.info().cpu() ? 192 : 512));
   const auto all_fit = [&] {
     return std::all_of(wanted.begin(), wanted.end(),
-                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.size).has_value(); });
+                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.volume).has_value(); });
   };
-  while (!options.size && plan.size > smallest_edge && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
+  while (!options.volume && plan.volume[0] > smallest_edge && !all_fit())
+    plan.volume = cube(plan.volume[0] * 3 / 4 / 4 * 4);
   for (const auto& form : wanted) {
     const std::string name = form.method + " " + form_name(form);
-    if (!takes_stages(device.info(), form.fused.stages, plan.size)) {
+    if (!takes_stages(device.info(), form.fused.stages, plan.volume[0])) {
       plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
       continue;
     }
-    const auto bytes = whole_bytes(device, form, plan.size);
+    const auto bytes = whole_bytes(device, form, plan.volume);
     if (!bytes) {
       plan.left_out.push_back(fmt::format("{}: does not fit the device's memory as one slab", name));
       continue;
@@ -228,9 +230,9 @@ DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOpti
   }
   if (plan.forms.empty())
     throw PlanError(
-        fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
-                    "smaller `size`, more `device_memory`, or other `forms`.",
-                    device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
+        fmt::format("bench: nothing of what was asked for runs on {} with {} voxels:\n  {}\nGive a "
+                    "smaller `volume`, more `device_memory`, or other `forms`.",
+                    device.info().name, fmt::join(plan.volume, " x "), fmt::join(plan.left_out, "\n  ")));
   return plan;
 }
 
@@ -238,7 +240,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
   DenoiseBench result;
   result.device = device.info();
   result.plan = plan_denoise_bench(device, options);
-  const std::size_t n = result.plan.size;
+  const VolumeSize n = result.plan.volume;
   double done = 0, total = 0;
   std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
   for (const auto& form : result.plan.forms)

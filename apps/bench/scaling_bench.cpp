@@ -63,7 +63,7 @@ class Data {
 
   double updates(const std::string& job) const {
     return is_fdk(job) ? static_cast<double>(scan_.volume.count()) * static_cast<double>(scan_.stack.size[2])
-                       : static_cast<double>(cube_.count()) * options_.iterations;
+                       : static_cast<double>(cube_.count()) * iterations_of(options_, job);
   }
 
  private:
@@ -90,7 +90,7 @@ ScalingRate rate_of(Data& data, const std::string& job, const ScalingTeam& team,
     };
     return repeat(run, options.runs);
   };
-  const int iterations = options.iterations;
+  const int iterations = iterations_of(options, job);
   data.run(job, team.devices, is_fdk(job) ? 1 : iterations, options.stay);  // compiles, and measures rates
   ScalingRate rate;
   rate.job = job, rate.team = team.name;
@@ -111,6 +111,11 @@ ScalingRate rate_of(Data& data, const std::string& job, const ScalingTeam& team,
 const std::vector<std::string>& scaling_jobs() {
   static const std::vector<std::string> jobs{"pdu", "tvgd", "fdk", "fdk-texture"};
   return jobs;
+}
+
+int iterations_of(const ScalingOptions& options, const std::string& job) {
+  const auto found = options.iterations.find(job);
+  return found == options.iterations.end() ? 60 : found->second;
 }
 
 double scaling_bytes(const ScalingOptions& options, std::size_t times) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,15 @@ namespace halocline {
 const std::vector<std::string>& scaling_jobs();
 
 struct ScalingOptions {
-  std::vector<std::string> jobs;  ///< some of scaling_jobs(); empty: all that the devices can do
-  std::size_t size = 512;         ///< voxels along each edge, views, and pixels along each edge of the detector
-  int iterations = 60;            ///< pdu, tvgd: all of them, without a look at the gap
-  bool stay = false;              ///< slabs that fit remain on the devices, whether that is faster or not
-  int runs = 2;                   ///< runs of which the best counts, after one that compiles
+  std::vector<std::string> jobs;          ///< some of scaling_jobs(); empty: all that the devices can do
+  std::size_t size = 512;                 ///< voxels along each edge, views, and pixels along each edge of the detector
+  std::map<std::string, int> iterations;  ///< by job, pdu and tvgd: all of them, without a look at the gap
+  bool stay = false;                      ///< slabs that fit remain on the devices, whether that is faster or not
+  int runs = 2;                           ///< runs of which the best counts, after one that compiles
 };
+
+/// Iterations of a job: 60 where none are given.
+int iterations_of(const ScalingOptions& options, const std::string& job);
 
 /// Devices that run together.
 struct ScalingTeam {

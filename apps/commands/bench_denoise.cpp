@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "algorithms/calibration/denoise_loop.hpp"
@@ -16,15 +17,32 @@ namespace halocline {
 namespace {
 
 struct DenoiseBenchCommand {
+  BenchVolumes volumes;
   DenoiseBenchOptions options;
   std::string methods, forms;
   BenchFormat format;
+
+  /// Options of each volume.
+  std::vector<DenoiseBenchOptions> problems() const {
+    if (volumes.sizes.empty() && !volumes.volume) return {options};
+    std::vector<DenoiseBenchOptions> all;
+    for (const auto& volume : volumes.all(0)) {
+      all.push_back(options);
+      all.back().volume = volume;
+    }
+    return all;
+  }
 };
 
 nlohmann::json bench_json(const DenoiseBench& bench) {
-  nlohmann::json result{{"device", device_json(bench.device)},      {"size", bench.plan.size},
-                        {"copy_bytes_per_s", bench.copy_bandwidth}, {"forms", nlohmann::json::array()},
-                        {"time_to_gap", nlohmann::json::array()},   {"left_out", bench.plan.left_out}};
+  const auto& volume = bench.plan.volume;
+  nlohmann::json result{{"device", device_json(bench.device)},
+                        {"volume", volume},
+                        {"size", *std::max_element(volume.begin(), volume.end())},
+                        {"copy_bytes_per_s", bench.copy_bandwidth},
+                        {"forms", nlohmann::json::array()},
+                        {"time_to_gap", nlohmann::json::array()},
+                        {"left_out", bench.plan.left_out}};
   for (const auto& rate : bench.rates) {
     result["forms"].push_back({{"method", rate.form.method},
                                {"form", form_name(rate.form)},
@@ -50,8 +68,8 @@ nlohmann::json bench_json(const DenoiseBench& bench) {
   return result;
 }
 
-std::string heading(const DeviceInfo& device, std::size_t size) {
-  return fmt::format("{}, {}^3 voxels", device_heading(device), size);
+std::string heading(const DeviceInfo& device, const VolumeSize& volume) {
+  return fmt::format("{}, {} voxels", device_heading(device), voxels_text(volume));
 }
 
 std::string reached_text(const TimeToGap& time) {
@@ -74,7 +92,7 @@ std::string text_of(const DenoiseBench& bench, bool markdown) {
                      std::to_string(time.iterations), g(time.on_device.least), mean_cell(time.on_device, 1),
                      g(time.host_to_host.least), mean_cell(time.host_to_host, 1)});
   const char* gap = markdown ? "\n" : "";
-  return fmt::format("{}, copy {:.4g} GB/s\n{}", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth,
+  return fmt::format("{}, copy {:.4g} GB/s\n{}", heading(bench.device, bench.plan.volume), 1e-9 * bench.copy_bandwidth,
                      gap) +
          bench_table(rates, markdown, 2) + (times.size() > 1 ? gap + bench_table(times, markdown, 2) : "") + gap +
          left_out_text(bench.plan.left_out);
@@ -83,7 +101,7 @@ std::string text_of(const DenoiseBench& bench, bool markdown) {
 std::string plan_text(const DeviceInfo& device, const DenoiseBenchPlan& plan) {
   std::vector<std::string> forms;
   for (const auto& form : plan.forms) forms.push_back(form.method + " " + form_name(form));
-  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", heading(device, plan.size),
+  return fmt::format("would measure on {}, up to {} of device memory: {}\n{}", heading(device, plan.volume),
                      bytes_text(static_cast<double>(plan.bytes)), fmt::join(forms, ", "), left_out_text(plan.left_out));
 }
 
@@ -91,12 +109,15 @@ void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
   command.options.methods = words_of(command.methods);
   command.options.forms = words_of(command.forms);
   const auto& devices = job.devices("all");
+  const auto problems = command.problems();
   if (job.dry_run()) {
-    for (const auto& device : devices) job.print(plan_text(device.info(), plan_denoise_bench(device, command.options)));
+    for (const auto& device : devices)
+      for (const auto& options : problems) job.print(plan_text(device.info(), plan_denoise_bench(device, options)));
     return;
   }
-  run_benches(job, command.format, [&](const Device& device) {
-    const auto bench = bench_denoise(device, command.options, job.run_options().progress);
+  const auto problems_of = [&](const Device&) { return problems; };
+  run_benches(job, command.format, problems_of, [&](const Device& device, const DenoiseBenchOptions& options) {
+    const auto bench = bench_denoise(device, options, job.run_options().progress);
     return std::pair(bench_json(bench), text_of(bench, command.format.markdown));
   });
 }
@@ -108,12 +129,7 @@ std::unique_ptr<Command> bench_denoise_command() {
       std::make_unique<Command>("denoise", "Iterations a second in every form, and the time to a given duality gap");
   Settings& settings = sub->settings;
   auto command = std::make_shared<DenoiseBenchCommand>();
-  settings
-      .add("size", command->options.size,
-           "Voxels along each edge of the test volume. Default: 512 on GPUs, 192 on CPUs, less if the device's "
-           "memory is too small")
-      .whole_from(1, most_bench_size)
-      .unit("N");
+  add_bench_volumes(settings, command->volumes, "512 on GPUs, 192 on CPUs, less if the device's memory is too small");
   settings.add("method", command->methods, "Comma list of pdu, spdu, tvgd, pdu4d. Default: all").unit("LIST");
   settings
       .add("forms", command->forms,

@@ -54,6 +54,23 @@ TEST_F(BenchScaling, DevicesTogetherAndMoreSlices) {
   EXPECT_EQ(runs[2]["updates"].get<double>(), 2 * runs[0]["updates"].get<double>());
 }
 
+TEST_F(BenchScaling, TakesListsOfSizesAndIterationsByJob) {
+  const Words words{"bench",        "scaling",  "--size", "16,24",  "--jobs", "pdu,tvgd,fdk", "--iterations",
+                    "tvgd=5,pdu=7", "--device", "0",      "--runs", "2",      "--no-tune"};
+  const json runs = json::parse(done(words + Words{"--json"}).out)["runs"];
+  ASSERT_EQ(runs.size(), 6u);
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    const double edge = n < 3 ? 16 : 24, voxels = edge * edge * edge;
+    EXPECT_EQ(runs[n]["size"], edge);
+    EXPECT_EQ(runs[n]["updates"], voxels * (runs[n]["job"] == "pdu" ? 7 : runs[n]["job"] == "tvgd" ? 5 : edge));
+    EXPECT_EQ(runs[n].contains("iterations"), runs[n]["job"] != "fdk");
+    expect_times(runs[n]);
+  }
+  expect_contains(done(words).out, {"16^3\njob ", "\n\n24^3\njob "});
+  for (const char* bad : {"0", "fdk=3", "pdu=", "=7", "pdu=2.5", "many"})
+    refused({"bench", "scaling", "--iterations", bad}, {"--iterations", "tvgd=50,pdu=200"});
+}
+
 TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
   const Ran ran = run({"bench", "scaling", "--jobs", "pdu,nlm", "--size", "16"});
   EXPECT_EQ(ran.code, 2);

@@ -139,6 +139,25 @@ TEST_F(Bench, PrintsTables) {
   EXPECT_NE(markdown.out.find("\n| pdu | in-place | "), std::string::npos) << markdown.out;
 }
 
+TEST_F(Bench, TakesListsAndAnyVolume) {
+  const Words words{"bench", "denoise", "--seconds", "0.001", "--json"};
+  const json cubes = json::parse(done(words + Words{"--size", "7,12", "--forms", "in-place"}).out)["benches"];
+  EXPECT_EQ(cubes[0]["volume"], (json{7, 7, 7}));
+  EXPECT_EQ(cubes[1]["volume"], (json{12, 12, 12}));
+  const json any =
+      json::parse(done(words + Words{"--volume", "13,6,9", "--forms", "in-place,frames,statistical"}).out)["benches"];
+  for (const auto& bench : any) {
+    EXPECT_EQ(bench["volume"], (json{13, 6, 9}));
+    EXPECT_EQ(bench["size"], 13);
+    EXPECT_EQ(bench["forms"].size(), 4u);  // pdu, spdu, tvgd, pdu4d
+    for (const auto& form : bench["forms"]) {
+      const double voxels = form["method"] == "pdu4d" ? 8 * 6 * 3 * 4 : 13 * 6 * 9;
+      EXPECT_NEAR(form["voxel_iterations_per_s"].get<double>() * form["seconds"].get<double>(), voxels, 1e-6) << form;
+    }
+    for (const auto& time : bench["time_to_gap"]) EXPECT_TRUE(time["reached"].get<bool>()) << time;
+  }
+}
+
 TEST_F(Bench, ADryRunMeasuresNothing) {
   const Folder f;
   const Ran ran = done({"bench", "denoise", "--size", "16", "--dry-run", "--report", f / "report.json"});
@@ -178,12 +197,12 @@ TEST_F(Bench, FitsTheDevice) {
   DenoiseBenchOptions options;
   const auto devices = open_devices({.device_memory = std::size_t{64} << 20});
   const auto small = plan_denoise_bench(devices.front(), options);
-  EXPECT_LT(small.size, 192u);
-  EXPECT_GT(small.size, 64u);
+  EXPECT_LT(small.volume[0], 192u);
+  EXPECT_GT(small.volume[0], 64u);
   EXPECT_LE(small.bytes, std::size_t{64} << 20);
-  options.size = 128;  // one volume: 8 MiB; in place 5 of them, with 32 bits in one pass 9
+  options.volume = {128, 128, 128};  // one volume: 8 MiB; in place 5 of them, with 32 bits in one pass 9
   const auto given = plan_denoise_bench(devices.front(), options);
-  EXPECT_EQ(given.size, 128u);
+  EXPECT_EQ(given.volume[2], 128u);
   EXPECT_EQ(form_name(given.forms.front()), "in-place");
   EXPECT_FALSE(given.left_out.empty());
   EXPECT_LE(given.bytes, std::size_t{64} << 20);
