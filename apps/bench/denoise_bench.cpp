@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/calibration/denoise_phantom.hpp"
 #include "algorithms/denoisers/frame_stack.hpp"
 #include "algorithms/denoisers/registry.hpp"
+#include "apps/bench/flop_rate.hpp"
+#include "apps/bench/kernel_bench.hpp"
+#include "host/opencl/trace.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -173,6 +177,30 @@ RunTimes time_iteration(const Device& device, const BenchForm& form, const Input
       .over(loop.together());
 }
 
+// Seconds of an iteration in each of its kernels, in passes for so many seconds.
+std::vector<KernelRate> time_kernels(Device device, const BenchForm& form, const Inputs& inputs, double seconds) {
+  std::map<std::string, std::vector<double>> runs;
+  DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
+  loop.iterate(loop.together());  // compiles
+  loop.slab().wait();
+  const auto pass = [&] {
+    const auto trace = std::make_shared<Trace>();
+    device.record(trace);
+    const double spent = seconds_of(loop.slab(), [&] { loop.iterate(loop.together()); });
+    device.record(nullptr);
+    for (const auto& [name, total] : trace->totals()) runs[name].push_back(total.first / loop.together());
+    return spent;
+  };
+  constexpr int most_passes = 100;
+  repeat(pass, most_passes, seconds);
+  std::vector<KernelRate> rates;
+  for (const KernelPart& part : kernel_parts(form, device.info().cpu()))
+    for (auto& [name, times] : runs)
+      if (name.ends_with(part.kernel))
+        rates.push_back({form, name, static_cast<double>(inputs.f.grid.count()), part.cost, RunTimes(times)});
+  return rates;
+}
+
 TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
   constexpr int most_runs = 3;
   const auto parameters = inputs.parameters(form, most_iterations, gap);
@@ -194,6 +222,15 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
   };
   result.host_to_host = repeat(whole, most_runs, seconds);
   return result;
+}
+
+// Forms of the same inputs, in the order of the methods: method, weights, reference.
+using FormsByInputs = std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>>;
+FormsByInputs forms_by_inputs(const DenoiseBenchPlan& plan) {
+  FormsByInputs by_inputs;
+  for (const auto& form : plan.forms)
+    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  return by_inputs;
 }
 
 }  // namespace
@@ -242,9 +279,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
   result.plan = plan_denoise_bench(device, options);
   const VolumeSize n = result.plan.volume;
   double done = 0, total = 0;
-  std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
-  for (const auto& form : result.plan.forms)
-    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  const auto by_inputs = forms_by_inputs(result.plan);
   for (const auto& [key, forms] : by_inputs) {
     const bool plain = std::any_of(forms.begin(), forms.end(), [](const BenchForm& form) { return form.plain(); });
     const auto own = std::count_if(forms.begin(), forms.end(), takes_own_time);
@@ -292,6 +327,26 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
         if (takes_own_time(form)) time(form, gap);
   }
   return result;
+}
+
+KernelBench bench_kernels(const Device& device, const DenoiseBenchOptions& options, const Progress& progress) {
+  KernelBench bench;
+  bench.device = device.info();
+  bench.plan = plan_denoise_bench(device, options);
+  bench.flop_rate = flop_rate(device, options.seconds);
+  bench.copy_bandwidth = copy_beside(device, bench.plan.volume);
+  double done = 0;
+  for (const auto& [key, forms] : forms_by_inputs(bench.plan)) {
+    const Inputs inputs(forms.front(), bench.plan.volume);
+    for (const BenchForm& form : forms) {
+      if (progress)
+        progress({"bench", done++, static_cast<double>(bench.plan.forms.size()), form.method + " " + form_name(form)});
+      for (KernelRate& rate : time_kernels(device, form, inputs, options.seconds))
+        bench.rates.push_back(std::move(rate));
+    }
+    bench.copy_bandwidth = std::max(bench.copy_bandwidth, copy_beside(device, bench.plan.volume));
+  }
+  return bench;
 }
 
 }  // namespace halocline

@@ -8,9 +8,13 @@
 #include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/jobs/setting_values.hpp"
 #include "apps/bench/denoise_bench.hpp"
+#include "apps/bench/kernel_bench.hpp"
 #include "apps/commands/bench_commands.hpp"
+#include "apps/images/atomic_file.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/file_names.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {
@@ -19,7 +23,8 @@ namespace {
 struct DenoiseBenchCommand {
   BenchVolumes volumes;
   DenoiseBenchOptions options;
-  std::string methods, forms;
+  std::string methods, forms, svg;
+  bool kernels = false;
   BenchFormat format;
 
   /// Options of each volume.
@@ -98,6 +103,40 @@ std::string text_of(const DenoiseBench& bench, bool markdown) {
          left_out_text(bench.plan.left_out);
 }
 
+nlohmann::json kernels_json(const KernelBench& bench) {
+  nlohmann::json result{{"device", device_json(bench.device)},      {"volume", bench.plan.volume},
+                        {"copy_bytes_per_s", bench.copy_bandwidth}, {"peak_flops_per_s", bench.flop_rate},
+                        {"kernels", nlohmann::json::array()},       {"left_out", bench.plan.left_out}};
+  for (const KernelRate& rate : bench.rates) {
+    result["kernels"].push_back({{"method", rate.form.method},
+                                 {"form", form_name(rate.form)},
+                                 {"kernel", rate.kernel},
+                                 {"bytes_per_voxel", rate.cost.bytes},
+                                 {"flops_per_voxel", rate.cost.flops},
+                                 {"bytes_per_s", rate.bandwidth()},
+                                 {"flops_per_s", rate.flops()},
+                                 {"limit_flops_per_s", bench.limit(rate)},
+                                 {"share_of_limit", rate.flops() / bench.limit(rate)}});
+    put_times(result["kernels"].back(), "seconds", rate.times);
+  }
+  return result;
+}
+
+std::string kernels_text(const KernelBench& bench, bool markdown) {
+  const auto g = [](double value) { return fmt::format("{:.4g}", value); };
+  BenchTable table{{"method", "form", "kernel", "B/voxel", "flops/voxel", "ms/iteration", mean_heading, "GB/s",
+                    "Gflop/s", "of the limit", "limit"}};
+  for (const KernelRate& rate : bench.rates)
+    table.push_back({rate.form.method, form_name(rate.form), rate.kernel, g(rate.cost.bytes), g(rate.cost.flops),
+                     g(1e3 * rate.times.least), mean_cell(rate.times), g(1e-9 * rate.bandwidth()),
+                     g(1e-9 * rate.flops()), fmt::format("{:.3g} %", 100 * rate.flops() / bench.limit(rate)),
+                     bench.limit(rate) < bench.flop_rate ? "copy" : "arithmetic"});
+  const char* gap = markdown ? "\n" : "";
+  return fmt::format("{}, copy {:.4g} GB/s, peak {:.4g} Gflop/s\n{}", heading(bench.device, bench.plan.volume),
+                     1e-9 * bench.copy_bandwidth, 1e-9 * bench.flop_rate, gap) +
+         bench_table(table, markdown, 3) + gap + left_out_text(bench.plan.left_out);
+}
+
 std::string plan_text(const DeviceInfo& device, const DenoiseBenchPlan& plan) {
   std::vector<std::string> forms;
   for (const auto& form : plan.forms) forms.push_back(form.method + " " + form_name(form));
@@ -108,6 +147,13 @@ std::string plan_text(const DeviceInfo& device, const DenoiseBenchPlan& plan) {
 void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
   command.options.methods = words_of(command.methods);
   command.options.forms = words_of(command.forms);
+  if (!command.svg.empty()) require_svg("--svg", command.svg);
+  job.output("--svg", command.svg);
+  if (command.kernels && !job.common().trace.empty())
+    throw InputError(
+        "bench denoise --kernels records the devices' commands itself, so there is no --trace; \"halocline denoise\" "
+        "has "
+        "it");
   const auto& devices = job.devices("all");
   const auto problems = command.problems();
   if (job.dry_run()) {
@@ -117,6 +163,12 @@ void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
   }
   const auto problems_of = [&](const Device&) { return problems; };
   run_benches(job, command.format, problems_of, [&](const Device& device, const DenoiseBenchOptions& options) {
+    if (command.kernels) {
+      const KernelBench bench = bench_kernels(device, options, job.run_options().progress);
+      if (!command.svg.empty() && job.results()["benches"].empty())
+        write_file_atomically(command.svg, [&](std::ostream& out) { out << roofline_svg(bench); });
+      return std::pair(kernels_json(bench), kernels_text(bench, command.format.markdown));
+    }
     const auto bench = bench_denoise(device, options, job.run_options().progress);
     return std::pair(bench_json(bench), text_of(bench, command.format.markdown));
   });
@@ -144,6 +196,12 @@ std::unique_ptr<Command> bench_denoise_command() {
            "How long each form is measured, of which the best fifth counts; slow ones take one pass")
       .positive()
       .unit("S");
+  settings.add("kernels", command->kernels,
+               "Instead a row for each kernel of the forms, beside the limits of the copy and of arithmetic");
+  settings.add("svg", command->svg, "Roofline of those kernels to draw there (.svg), of the first device and volume")
+      .unit("FILE")
+      .writes(FileKind::picture)
+      .needs("kernels");
   add_bench_format(settings, command->format);
   sub->footer =
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. The share of the copy is set against a "

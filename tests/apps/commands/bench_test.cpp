@@ -158,6 +158,44 @@ TEST_F(Bench, TakesListsAndAnyVolume) {
   }
 }
 
+TEST_F(Bench, MeasuresKernelsBesideTheLimits) {
+  const Folder f;
+  const Words words{"bench", "denoise", "--kernels", "--size", "24", "--seconds", "0.002"};
+  const Ran ran = done(words + Words{"--forms", "all", "--json", "--svg", f / "roofline.svg"});
+  const json benches = json::parse(ran.out)["benches"];
+  for (const auto& bench : benches) {
+    const double copy = bench["copy_bytes_per_s"], peak = bench["peak_flops_per_s"];
+    EXPECT_GT(peak, 1e8);
+    std::map<std::string, double> bytes;
+    for (const auto& row : bench["kernels"]) {
+      expect_times(row);
+      const double voxels = row["method"] == "pdu4d" ? 8 * 12 * 12 * 12 : 24 * 24 * 24, seconds = row["seconds"],
+                   flops = row["flops_per_voxel"], moved = row["bytes_per_voxel"];
+      EXPECT_NEAR(row["flops_per_s"].get<double>() * seconds, voxels * flops, 1e-3) << row;
+      EXPECT_NEAR(row["bytes_per_s"].get<double>() * seconds, voxels * moved, 1e-3) << row;
+      EXPECT_NEAR(row["limit_flops_per_s"].get<double>(), std::min(peak, flops / moved * copy), 1e-6 * peak) << row;
+      EXPECT_NEAR(row["share_of_limit"].get<double>() * row["limit_flops_per_s"].get<double>(),
+                  row["flops_per_s"].get<double>(), 1e-6 * peak)
+          << row;
+      EXPECT_LE(row["flops_per_s"].get<double>(), 4 * peak) << row;  // the machine may be shared
+      bytes[row["method"].get<std::string>() + " " + row["form"].get<std::string>()] += moved;
+    }
+    EXPECT_EQ(bytes.size() + bench["left_out"].size(), 26u);
+    EXPECT_EQ(bytes["pdu in-place"], 52);
+    EXPECT_EQ(bytes["spdu reference"], 68);
+    EXPECT_EQ(bytes["pdu4d frames"], 68);
+  }
+  const std::string drawing = content(f / "roofline.svg");
+  std::size_t dots = 0;
+  for (auto at = drawing.find("<circle"); at != std::string::npos; at = drawing.find("<circle", at + 1)) ++dots;
+  EXPECT_EQ(dots, benches[0]["kernels"].size());
+  expect_contains(drawing, {"Gflop/s", "operations a byte", "pdu in-place, pdu_dual"});
+  expect_contains(done(words + Words{"--forms", "in-place"}).out, {"of the limit", "\npdu     in-place  pdu_primal "});
+  refused({"bench", "denoise", "--svg", f / "r.svg"}, {"--svg", "--kernels"});
+  refused(words + Words{"--svg", f / "r.png"}, {"--svg", ".svg"});
+  refused(words + Words{"--trace", f / "t.json"}, {"--trace"});
+}
+
 TEST_F(Bench, ADryRunMeasuresNothing) {
   const Folder f;
   const Ran ran = done({"bench", "denoise", "--size", "16", "--dry-run", "--report", f / "report.json"});
