@@ -1,5 +1,7 @@
 #include "apps/bench/flop_rate.hpp"
 
+#include <fmt/format.h>
+
 #include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
@@ -8,7 +10,8 @@ double flop_rate(const Device& device, double seconds) {
   // enough work-items and rounds to keep all of a device busy for some milliseconds
   const std::size_t items = std::size_t{1} << (device.info().cpu() ? 14 : 20);
   constexpr int rounds = 512;
-  constexpr double chains = 8, width = 4, of_fma = 2;
+  const int lanes = device.info().cpu() ? 16 : 4;  // CPUs' vectors are as wide at most
+  constexpr double chains = 8, of_fma = 2;
   Requirements requirements;
   requirements.algorithm = "fma";
   ArrayNeed need;
@@ -21,10 +24,10 @@ double flop_rate(const Device& device, double seconds) {
   const RunTimes times = repeat(
       slab,
       [&] {
-        slab.launch({"bench.cl", "bench_fma", ""}, {items, 1, 1}, arguments);
+        slab.launch({"bench.cl", "bench_fma", fmt::format("-D LANES={}", lanes)}, {items, 1, 1}, arguments);
       },
       seconds);
-  return static_cast<double>(items) * rounds * chains * width * of_fma / times.least;
+  return static_cast<double>(items) * rounds * chains * lanes * of_fma / times.least;
 }
 
 }  // namespace halocline

@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-constexpr double sheet_width = 840, sheet_height = 520, plot_left = 90, plot_right = 620, plot_top = 30,
+constexpr double sheet_width = 920, sheet_height = 520, plot_left = 90, plot_right = 620, plot_top = 30,
                  plot_bottom = 450;
 constexpr SvgPen grid_pen{"#d8dde5", 1}, limit_pen{"#1c2330", 2};
 
@@ -30,13 +30,14 @@ double KernelBench::limit(const KernelRate& rate) const {
 }
 
 std::string roofline_svg(const KernelBench& bench) {
-  double least = bench.flop_rate / bench.copy_bandwidth, most = least, slowest = bench.flop_rate;
+  double least = bench.flop_rate / bench.copy_bandwidth, most = least, slowest = bench.flop_rate, fastest = slowest;
   for (const KernelRate& rate : bench.rates) {
     least = std::min(least, rate.intensity());
     most = std::max(most, rate.intensity());
     slowest = std::min(slowest, rate.flops());
+    fastest = std::max(fastest, rate.flops());
   }
-  const Decades x(least, 2 * most), y(slowest, bench.flop_rate);
+  const Decades x(least, 2 * most), y(slowest, fastest);
   const auto at = [&](double intensity, double flops) {
     return SvgPoint{plot_left + x.place(intensity) * (plot_right - plot_left),
                     plot_bottom - y.place(flops) * (plot_bottom - plot_top)};
