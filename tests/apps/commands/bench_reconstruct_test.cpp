@@ -21,9 +21,6 @@ class BenchReconstruct : public testing::Test {
 void expect_sane(const json& row) {
   const auto seconds = [&](const char* name) { return row[name].get<double>(); };
   expect_times(row, "run_seconds");
-  EXPECT_GT(seconds("forward_seconds"), 0) << row;
-  EXPECT_GT(seconds("adjoint_seconds"), 0) << row;
-  EXPECT_GT(seconds("other_kernel_seconds"), 0) << row;
   EXPECT_NEAR(seconds("forward_seconds") + seconds("adjoint_seconds") + seconds("rest_seconds"), seconds("seconds"),
               1e-9)
       << row;
@@ -51,6 +48,18 @@ TEST_F(BenchReconstruct, SplitsAPassOfEveryMethod) {
       EXPECT_TRUE(row["method"] != "cgls" || row["subsets"] == 1) << row;
     }
   }
+}
+
+// Runs so much longer than the short ones that no other user of the machine turns the difference.
+TEST_F(BenchReconstruct, AAndItsAdjointArePartsOfAPass) {
+  const Ran ran = done({"bench", "reconstruct", "--size", "24", "--method", "cgls,fdk", "--iterations", "60",
+                        "--repeats", "3", "--json"});
+  for (const json& bench : json(json::parse(ran.out)["benches"]))
+    for (const json& row : bench["methods"]) {
+      for (const char* part : {"forward_seconds", "adjoint_seconds", "other_kernel_seconds", "rest_seconds"})
+        EXPECT_GT(row[part].get<double>(), 0) << row;
+      EXPECT_LE(row["seconds"].get<double>() * 60, row["run_seconds"].get<double>()) << row;
+    }
 }
 
 TEST_F(BenchReconstruct, TakesListsAndAnyScan) {
