@@ -1,5 +1,6 @@
 // Jobs of expressions, stated each time and replayed (Context::record): the host's time until the call returns, and the
-// time to the end of the kernels. Volumes of n voxels, n views of 2n pixels, by edge.
+// time to the end of the kernels. Volumes of n voxels, n views of 2n pixels, by edge. The host's time from one
+// statement or launch to the next.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -10,6 +11,7 @@
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "benchmarks/bench.hpp"
+#include "host/opencl/program_cache.hpp"
 
 namespace halocline {
 namespace {
@@ -102,6 +104,43 @@ void cgls(Job& job) {
   const hx::Array next = adjoint(job.A) * job.b;
   job.z = next + ratio(dot(next, next), gamma) * job.z;
 }
+
+constexpr int repeats = 20;
+
+// Time of the host from one statement to the next: arrays are so small that kernels take no time.
+void overhead(benchmark::State& state) {
+  const hx::Context on({bench_device()});
+  const hx::Space space = on.volume({.size = {8, 8, 8}});
+  hx::Array x = hx::constant(space, 0);
+  const hx::Array y = hx::constant(space, 0.5);
+  on.wait();
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int n = 0; n < repeats; ++n) {
+      x = x * y;
+      on.flush();
+    }
+    state.SetIterationTime(Seconds(std::chrono::steady_clock::now() - begin).count() / repeats);
+    on.wait();
+  }
+}
+
+// Time of the host for a kernel that is launched without anything around it.
+void launch(benchmark::State& state) {
+  Device& device = bench_device();
+  const Buffer x = device.buffer("x", 2048);
+  const std::string file = keep_kernel_text("empty", "__kernel void empty(__global float* x) {}\n");
+  const std::vector<KernelArgument> arguments{&x};
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int n = 0; n < repeats; ++n) device.launch({file, "empty", ""}, {512, 1, 1}, arguments);
+    state.SetIterationTime(Seconds(std::chrono::steady_clock::now() - begin).count() / repeats);
+    device.finish();
+  }
+}
+
+BENCHMARK(overhead)->UseManualTime()->MinTime(0.02)->Unit(benchmark::kMicrosecond);
+BENCHMARK(launch)->UseManualTime()->MinTime(0.02)->Unit(benchmark::kMicrosecond);
 
 #define JOB(NAME)                                                                                                  \
   BENCHMARK_CAPTURE(stated, NAME, NAME)->Arg(8)->Arg(16)->Arg(64)->UseManualTime()->Unit(benchmark::kMicrosecond); \

@@ -47,7 +47,9 @@ def percent(share):
 
 def denoise_tables(bench):
     copy = 1e-9 * bench["copy_bytes_per_s"]
-    lines = [f"{bench['device']['name']}, {bench['size']}^3 voxels, copy {copy:.4g} GB/s", ""]
+    sizes = bench.get("volume", 3 * [bench["size"]])
+    voxels = f"{sizes[0]}^3" if len(set(sizes)) == 1 else " x ".join(map(str, sizes))
+    lines = [f"{bench['device']['name']}, {voxels} voxels, copy {copy:.4g} GB/s", ""]
     lines += table(["method", "form", "Gvoxel-iterations/s", "bytes", "GB/s", "share of the copy"],
                    [[f["method"], f["form"], 1e-9 * f["voxel_iterations_per_s"], f["bytes_per_voxel_iteration"],
                      1e-9 * f["bytes_per_s"], percent(f["share_of_copy"])] for f in bench["forms"]])
@@ -76,9 +78,9 @@ def scan_tables(bench):
 def scaling_table(bench):
     def share(run, key):
         return percent(run[key]) if key in run else ""
-    return [f"{bench['device']['name']}, {bench['size']}^3, {bench['iterations']} iterations", ""] + table(
-        ["job", "devices", "used", "slabs", "s host to host", "s predicted", "efficiency", "of the iterations"],
-        [[r["job"], r["team"], r["devices"], r["slabs"], r["seconds"], r["predicted_seconds"], share(r, "efficiency"),
+    return [bench['device']['name'], ""] + table(
+        ["job", "size", "iterations", "devices", "used", "slabs", "s host to host", "s predicted", "efficiency", "of the iterations"],
+        [[r["job"], r["size"], r.get("iterations"), r["team"], r["devices"], r["slabs"], r["seconds"], r["predicted_seconds"], share(r, "efficiency"),
           share(r, "efficiency_of_iterations")] for r in bench["runs"]])
 
 

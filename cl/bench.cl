@@ -9,9 +9,12 @@
 //   bench_gather  of a buffer [layer][row][column] of gathered_t: float4 with WIDE, else float
 // Each layer is `edge` x `edge` large; `edge` is at least a half of the larger of width and height, a third of FETCHES, and 2. No halo.
 //
+// bench_fma: CHAINS independent chains of `rounds` fused multiply-adds of LANES numbers each (4 or 16), 2 LANES CHAINS rounds
+// operations a work-item: the device's peak in float32. sums[work-item] keeps them from being left out.
+//
 // NEAREST: the sampler takes the nearest texel.
 //
-// Tunables: FETCHES; UNROLL of them written out.
+// Tunables: FETCHES; UNROLL of them written out; LANES.
 #pragma OPENCL FP_CONTRACT OFF
 #include "bench.clh"
 
@@ -21,6 +24,35 @@
 #ifndef UNROLL
 #define UNROLL 8
 #endif
+
+#define CHAINS 8
+#ifndef LANES
+#define LANES 4
+#endif
+#if LANES == 16
+typedef float16 lanes_t;
+#define FOLDED(lanes) ((lanes).s0123 + (lanes).s4567 + (lanes).s89ab + (lanes).scdef)
+#else
+typedef float4 lanes_t;
+#define FOLDED(lanes) (lanes)
+#endif
+
+// Work-items: (items, 1, 1).
+__kernel void bench_fma(__global float* restrict sums, int items, int rounds, float factor) {
+  const int i = get_global_id(0);
+  if (i >= items) return;
+  lanes_t chains[CHAINS];
+#pragma unroll
+  for (int n = 0; n < CHAINS; ++n) chains[n] = (lanes_t)((float)(i + n));
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int n = 0; n < CHAINS; ++n) chains[n] = fma(chains[n], (lanes_t)(factor), (lanes_t)(1.0f));
+  }
+  float4 sum = (float4)(0.0f);
+#pragma unroll
+  for (int n = 0; n < CHAINS; ++n) sum += FOLDED(chains[n]);
+  sums[i] = (sum.x + sum.y) + (sum.z + sum.w);
+}
 
 // Work-items: (columns, held, layers).
 __kernel void bench_fill(__global float* restrict to, int columns, int held, int layers, int row_begin, int rows,

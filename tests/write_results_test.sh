@@ -39,7 +39,7 @@ expect '^`halocline bench denoise --size 12`$'
 expect '^| pdu | in-place | '
 expect '^| joseph | '
 expect '^| exact | '
-expect '^| pdu | 1 device | 1 | 1 | '
+expect '^| pdu | 16 | 4 | 1 device | 1 | 1 | '
 expect '^| iterate/pdu | 1.25 ms | 3.5 |$'
 [ "$(grep -c '^## ' device.md)" -eq 5 ]
 if grep -q 'whose' device.json; then

@@ -12,6 +12,8 @@ std::string form_name(const BenchForm& form) {
   return fused_form_name(form.fused);
 }
 
+namespace {
+
 // Bytes. pdu and spdu: fused_bytes(). tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
 // g, which a third kernel adds to u. Its variants read f for the sums, too, and statistical w wherever they compute g.
 //
@@ -34,33 +36,56 @@ std::string form_name(const BenchForm& form) {
 //           for g; the sum of squares 2 or the step 2. On GPUs both kernels compute g. Adaptive: along each axis a
 //           quotient, its square, the exponential and a product; statistical: a root and a product
 // What tiles and marches compute once more than the formulas need is not counted: it is the kernels' own cost.
+std::vector<KernelPart> descent_parts(const BenchForm& form, bool cpu) {
+  const double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6 + (form.adaptive ? 12 : 0) + (form.statistical ? 2 : 0) + 2,
+               f = form.adaptive || form.statistical ? 4 : 0, w = form.statistical ? 4 : 0;
+  if (cpu) return {{"_sums", {8 + f + w, gradient}}, {"_add", {12, 2}}};
+  return {{"_sums", {4 + f + w, gradient}}, {"_step", {8 + w, gradient}}};
+}
+
+}  // namespace
+
 IterationCost iteration_cost(const BenchForm& form, bool cpu) {
-  if (form.descends()) {
-    const double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6 + (form.adaptive ? 12 : 0) + (form.statistical ? 2 : 0);
-    const double times = cpu ? 1 : 2;  // that g is computed
-    const double more = (form.adaptive || form.statistical ? 4 : 0) + (form.statistical ? 4 * times : 0);
-    return {(cpu ? 20 : 12) + more, times * gradient + 4};
+  IterationCost sum;
+  for (const KernelPart& part : kernel_parts(form, cpu)) {
+    sum.bytes += part.cost.bytes;
+    sum.flops += part.cost.flops;
   }
+  return sum;
+}
+
+std::vector<KernelPart> kernel_parts(const BenchForm& form, bool cpu) {
+  if (form.descends()) return descent_parts(form, cpu);
+  if (form.method == "pdu4d") return {{"_dual", {36, 26}}, {"_primal", {32, 15}}};
   const bool weighted = form.weighted();
-  if (form.method == "pdu4d") return {68, 26 + 15};
-  const double in_place = fused_bytes(weighted, {});
+  if (form.fused.stages > 0) {
+    const bool stored = form.fused.dual_bits != 32;
+    return {{"_iterate",
+             {fused_bytes(weighted, form.fused),
+              20 + 12 + (weighted ? 8 : 0) + (stored ? 10 + 6.0 / form.fused.stages : 0)}}};
+  }
+  IterationCost dual{28, 20}, primal{24, 12};
+  const double weights = weighted ? 4 : 0, one = weighted ? 1 : 0;
   if (form.schedule != Schedule::standard) {
     const bool extrapolated = form.schedule == Schedule::chambolle_pock;
-    return {in_place + (extrapolated ? 4 : 0) - (weighted ? 4 : 0),
-            20.0 + 12 + (weighted ? 1 : 0) + (extrapolated ? (weighted ? 5 : 3) : 0)};
+    primal.bytes += weights + (extrapolated ? 4 : 0);
+    primal.flops += one + (extrapolated ? (weighted ? 5 : 3) : 0);
+    return {{"_dual", dual}, {"_primal", primal}};
   }
-  if (!form.regulariser.plain()) {
-    const auto& regulariser = form.regulariser;
-    const double projection = regulariser.variation == Variation::anisotropic ? 6
-                              : regulariser.variation == Variation::huber     ? 11 + 6
-                                                                              : 11;
-    return {in_place + (regulariser.guided ? 8 : 0), 3 + 3 + 6 + projection + 12 + (weighted ? 6 : 0) +
-                                                         (regulariser.boxed() ? 2 : 0) +
-                                                         (regulariser.guided ? 2 * 25 : 0)};
+  dual.bytes += weights, primal.bytes += weights, primal.flops += one;
+  if (form.regulariser.plain()) {
+    dual.flops += 7 * one;
+    return {{"_dual", dual}, {"_primal", primal}};
   }
-  const double flops = 20 + 12 + (weighted ? 8 : 0);
-  const bool stored = form.fused.dual_bits != 32;
-  return {fused_bytes(weighted, form.fused), flops + (stored ? 10 + 6.0 / form.fused.stages : 0)};
+  const auto& regulariser = form.regulariser;
+  const double projection = regulariser.variation == Variation::anisotropic ? 6
+                            : regulariser.variation == Variation::huber     ? 11 + 6
+                                                                            : 11;
+  dual.flops = 3 + 3 + 6 + projection + 5 * one;
+  if (regulariser.boxed()) primal.flops += 2;
+  for (IterationCost* each : {&dual, &primal})
+    if (regulariser.guided) each->bytes += 4, each->flops += 25;
+  return {{"_dual", dual}, {"_primal", primal}};
 }
 
 }  // namespace halocline

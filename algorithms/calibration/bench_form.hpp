@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "algorithms/denoisers/denoise_method.hpp"
 
@@ -37,5 +38,14 @@ struct IterationCost {
 };
 /// cpu: the kernels for CPUs run (they make a difference for tvgd alone).
 IterationCost iteration_cost(const BenchForm& form, bool cpu);
+
+/// The part of an iteration that one of its kernels has.
+struct KernelPart {
+  std::string kernel;  ///< end of the kernel's name, as "_dual"
+  IterationCost cost;
+};
+/// The kernels of an iteration; their costs add up to iteration_cost(). Reductions that steer the next one are not
+/// among them.
+std::vector<KernelPart> kernel_parts(const BenchForm& form, bool cpu);
 
 }  // namespace halocline

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/calibration/run_times.hpp"
 #include "algorithms/calibration/tune_workload.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "algorithms/calibration/denoise_loop.hpp"
 #include "algorithms/calibration/denoise_phantom.hpp"
 #include "algorithms/denoisers/frame_stack.hpp"
 #include "algorithms/denoisers/registry.hpp"
+#include "apps/bench/flop_rate.hpp"
+#include "apps/bench/kernel_bench.hpp"
+#include "host/opencl/trace.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -50,17 +54,16 @@ bool usual(const BenchForm& form) {
   return form.plain() || form.descends() || form.method == "pdu4d";
 }
 
-// The grid of n voxels along each edge; pdu4d: of eight stacked frames of half the edge.
-Grid grid_of(const BenchForm& form, std::size_t n) {
+// The grid of so many voxels; pdu4d: of eight stacked frames of half the edges.
+Grid grid_of(const BenchForm& form, const VolumeSize& volume) {
   Grid grid;
-  grid.size = {n, n, n};
+  grid.size = volume;
   if (form.method != "pdu4d") return grid;
-  const std::size_t half = std::max<std::size_t>(1, n / 2);
-  grid.size = {half, half, half};
+  for (std::size_t& edge : grid.size) edge = std::max<std::size_t>(1, edge / 2);
   return stacked_grid(grid, frame_count);
 }
 
-MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
+MethodParameters parameters_for(const BenchForm& form, const VolumeSize& n, int iterations, double gap) {
   MethodParameters parameters;
   parameters.size = grid_of(form, n).size;
   parameters.iterations = iterations;
@@ -77,12 +80,12 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
   return parameters;
 }
 
-Requirements requirements_of(const BenchForm& form, std::size_t n) {
+Requirements requirements_of(const BenchForm& form, const VolumeSize& n) {
   return make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program().needs;
 }
 
 // Bytes on the device in one slab; nothing if it does not fit.
-std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
+std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, const VolumeSize& n) {
   const auto plan = resident_plan(device, requirements_of(form, n));
   return plan ? std::optional(plan->slabs[0].bytes) : std::nullopt;
 }
@@ -120,12 +123,12 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
 
 // The phantom with what the method takes besides it.
 struct Inputs {
-  std::size_t n;
+  VolumeSize n;
   Volume f, w, reference;
   float largest_weight = 1;
   std::map<std::string, const Volume*> named;
 
-  Inputs(const BenchForm& form, std::size_t edge) : n(edge) {
+  Inputs(const BenchForm& form, const VolumeSize& size) : n(size) {
     if (form.weighted()) {
       w = ramp_weights(n);
       largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
@@ -134,8 +137,8 @@ struct Inputs {
     const Grid grid = grid_of(form, n);
     if (form.method == "pdu4d") {
       f = Volume(grid);
-      for (std::size_t k = 0; k < frame_count; ++k)
-        put_frame(f, k, denoise_phantom(grid.size[0], phantom_noise, k + 1));
+      const VolumeSize frame{grid.size[0], grid.size[1], grid.size[2] / frame_count};
+      for (std::size_t k = 0; k < frame_count; ++k) put_frame(f, k, denoise_phantom(frame, phantom_noise, k + 1));
     } else {
       f = denoise_phantom(n, phantom_noise, 1, form.weighted() ? &w : nullptr);
     }
@@ -162,71 +165,99 @@ bool fine_enough(const FusedForm& form, double gap) {
   return form.dual_bits == 32 || gap >= 1e-4;
 }
 
-double copy_beside(const Device& device, std::size_t n) {
-  return copy_bandwidth(device, n * n * n * sizeof(float));
+double copy_beside(const Device& device, const VolumeSize& n) {
+  return copy_bandwidth(device, n[0] * n[1] * n[2] * sizeof(float));
 }
 
-// Voxel-iterations a second.
-double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
+// Seconds of an iteration.
+RunTimes time_iteration(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
   DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
-  const double best = best_seconds(
-      loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
-  return static_cast<double>(inputs.f.grid.count()) * loop.together() / best;
+  return repeat(
+             loop.slab(), [&] { loop.iterate(loop.together()); }, seconds)
+      .over(loop.together());
+}
+
+// Seconds of an iteration in each of its kernels, in passes for so many seconds.
+std::vector<KernelRate> time_kernels(Device device, const BenchForm& form, const Inputs& inputs, double seconds) {
+  std::map<std::string, std::vector<double>> runs;
+  DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
+  loop.iterate(loop.together());  // compiles
+  loop.slab().wait();
+  const auto pass = [&] {
+    const auto trace = std::make_shared<Trace>();
+    device.record(trace);
+    const double spent = seconds_of(loop.slab(), [&] { loop.iterate(loop.together()); });
+    device.record(nullptr);
+    for (const auto& [name, total] : trace->totals()) runs[name].push_back(total.first / loop.together());
+    return spent;
+  };
+  constexpr int most_passes = 100;
+  repeat(pass, most_passes, seconds);
+  std::vector<KernelRate> rates;
+  for (const KernelPart& part : kernel_parts(form, device.info().cpu()))
+    for (auto& [name, times] : runs)
+      if (name.ends_with(part.kernel))
+        rates.push_back({form, name, static_cast<double>(inputs.f.grid.count()), part.cost, RunTimes(times)});
+  return rates;
 }
 
 TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
   constexpr int most_runs = 3;
   const auto parameters = inputs.parameters(form, most_iterations, gap);
-  TimeToGap result{form, gap};
+  TimeToGap result;
+  result.form = form;
+  result.target = gap;
   {
     DenoiseLoop loop(device, form, parameters, inputs.named);
     IterationRecord last;
-    const auto run = [&] {
-      check_interrupt();
-      return seconds_of(loop.slab(), [&] { last = loop.run(); });
-    };
+    const auto run = [&] { return seconds_of(loop.slab(), [&] { last = loop.run(); }); };
     loop.warm_up();
-    double spent = result.seconds_on_device = run();
-    for (int n = 1; n < most_runs && spent < seconds; ++n) {
-      const double now = run();
-      spent += now;
-      result.seconds_on_device = std::min(result.seconds_on_device, now);
-    }
+    result.on_device = repeat(run, most_runs, seconds);
     result.reached = last.relative_gap;
     result.iterations = last.iteration;
   }
-  double spent = 0;
-  for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
-    const auto method = make_denoiser(form.method, parameters);
-    const auto ran = run_program(method->program(), inputs.named, inputs.f.grid, {device});
-    spent += ran.seconds;
-    result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
-  }
+  const auto whole = [&] {
+    return run_program(make_denoiser(form.method, parameters)->program(), inputs.named, inputs.f.grid, {device})
+        .seconds;
+  };
+  result.host_to_host = repeat(whole, most_runs, seconds);
   return result;
+}
+
+// Forms of the same inputs, in the order of the methods: method, weights, reference.
+using FormsByInputs = std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>>;
+FormsByInputs forms_by_inputs(const DenoiseBenchPlan& plan) {
+  FormsByInputs by_inputs;
+  for (const auto& form : plan.forms)
+    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  return by_inputs;
 }
 
 }  // namespace
 
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
   const auto wanted = wanted_forms(options);
-  if (options.size && (*options.size < 1 || *options.size > most_bench_size))
-    throw InputError({.what = "`size`",
-                      .found = fmt::to_string(*options.size),
-                      .expected = fmt::format("1 to {} voxels along each edge", most_bench_size)});
+  for (const std::size_t edge : options.volume.value_or(VolumeSize{1, 1, 1}))
+    if (edge < 1 || edge > most_bench_size)
+      throw InputError({.what = "`volume`",
+                        .found = fmt::to_string(edge),
+                        .expected = fmt::format("1 to {} voxels along each axis", most_bench_size)});
+  const auto cube = [](std::size_t edge) { return VolumeSize{edge, edge, edge}; };
   DenoiseBenchPlan plan;
-  plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
+  plan.volume = options.volume.value_or(cube(device.info().cpu() ? 192 : 512));
   const auto all_fit = [&] {
     return std::all_of(wanted.begin(), wanted.end(),
-                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.size).has_value(); });
+                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.volume).has_value(); });
   };
-  while (!options.size && plan.size > smallest_edge && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
+  while (!options.volume && plan.volume[0] > smallest_edge && !all_fit())
+    plan.volume = cube(plan.volume[0] * 3 / 4 / 4 * 4);
   for (const auto& form : wanted) {
     const std::string name = form.method + " " + form_name(form);
-    if (!takes_stages(device.info(), form.fused.stages, plan.size)) {
+    if (!takes_stages(device.info(), form.fused.stages, plan.volume[0])) {
       plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
       continue;
     }
-    const auto bytes = whole_bytes(device, form, plan.size);
+    const auto bytes = whole_bytes(device, form, plan.volume);
     if (!bytes) {
       plan.left_out.push_back(fmt::format("{}: does not fit the device's memory as one slab", name));
       continue;
@@ -236,9 +267,9 @@ DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOpti
   }
   if (plan.forms.empty())
     throw PlanError(
-        fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
-                    "smaller `size`, more `device_memory`, or other `forms`.",
-                    device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
+        fmt::format("bench: nothing of what was asked for runs on {} with {} voxels:\n  {}\nGive a "
+                    "smaller `volume`, more `device_memory`, or other `forms`.",
+                    device.info().name, fmt::join(plan.volume, " x "), fmt::join(plan.left_out, "\n  ")));
   return plan;
 }
 
@@ -246,11 +277,9 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
   DenoiseBench result;
   result.device = device.info();
   result.plan = plan_denoise_bench(device, options);
-  const std::size_t n = result.plan.size;
+  const VolumeSize n = result.plan.volume;
   double done = 0, total = 0;
-  std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
-  for (const auto& form : result.plan.forms)
-    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  const auto by_inputs = forms_by_inputs(result.plan);
   for (const auto& [key, forms] : by_inputs) {
     const bool plain = std::any_of(forms.begin(), forms.end(), [](const BenchForm& form) { return form.plain(); });
     const auto own = std::count_if(forms.begin(), forms.end(), takes_own_time);
@@ -268,8 +297,11 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
     double copy = copy_beside(device, n);
     for (const auto& form : forms) {
       report(method + " " + form_name(form));
-      FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
-      rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
+      FormRate rate;
+      rate.form = form;
+      rate.cost = iteration_cost(form, device.info().cpu());
+      rate.voxels = static_cast<double>(inputs.f.grid.count());
+      rate.iteration = time_iteration(device, form, inputs, options.seconds);
       // before and after: on a machine with other users neither alone would be what was there for the form
       const double after = copy_beside(device, n);
       rate.copy_bandwidth = std::max(copy, after);
@@ -286,7 +318,7 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
       const FormRate* fastest = nullptr;
       for (const auto& rate : rates)
         if (rate.form.plain() && fine_enough(rate.form.fused, gap) &&
-            (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
+            (fastest == nullptr || rate.voxel_iterations() > fastest->voxel_iterations()))
           fastest = &rate;
       if (fastest != nullptr) time(fastest->form, gap);
     }
@@ -295,6 +327,27 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
         if (takes_own_time(form)) time(form, gap);
   }
   return result;
+}
+
+KernelBench bench_kernels(const Device& device, const DenoiseBenchOptions& options, const Progress& progress) {
+  KernelBench bench;
+  bench.device = device.info();
+  bench.plan = plan_denoise_bench(device, options);
+  bench.flop_rate = flop_rate(device, options.seconds);  // again below: another user may have slowed it
+  bench.copy_bandwidth = copy_beside(device, bench.plan.volume);
+  double done = 0;
+  for (const auto& [key, forms] : forms_by_inputs(bench.plan)) {
+    const Inputs inputs(forms.front(), bench.plan.volume);
+    for (const BenchForm& form : forms) {
+      if (progress)
+        progress({"bench", done++, static_cast<double>(bench.plan.forms.size()), form.method + " " + form_name(form)});
+      for (KernelRate& rate : time_kernels(device, form, inputs, options.seconds))
+        bench.rates.push_back(std::move(rate));
+    }
+    bench.copy_bandwidth = std::max(bench.copy_bandwidth, copy_beside(device, bench.plan.volume));
+    bench.flop_rate = std::max(bench.flop_rate, flop_rate(device, options.seconds));
+  }
+  return bench;
 }
 
 }  // namespace halocline

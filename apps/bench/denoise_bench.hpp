@@ -1,6 +1,7 @@
 // Speed of the denoisers on a device: iterations a second in every form that it takes, and the time to a given gap.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,11 +10,14 @@
 #include "algorithms/calibration/bench_form.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
+using VolumeSize = std::array<std::size_t, 3>;
+
 struct DenoiseBenchOptions {
-  std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
+  std::optional<VolumeSize> volume;  ///< voxels along the axes; none: 512^3 on GPUs, 192^3 on CPUs, less to fit
   std::vector<std::string> methods;  ///< some of pdu, spdu, tvgd, pdu4d; empty: all
   /// Names by form_name(), at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
   /// and 16 bits, and all of tvgd and pdu4d.
@@ -23,7 +27,7 @@ struct DenoiseBenchOptions {
 };
 
 struct DenoiseBenchPlan {
-  std::size_t size = 0;
+  VolumeSize volume{};
   std::vector<BenchForm> forms;
   std::vector<std::string> left_out;  ///< forms that the device does not take, and why
   std::size_t bytes = 0;              ///< device memory of the form that needs most
@@ -32,10 +36,12 @@ struct DenoiseBenchPlan {
 struct FormRate {
   BenchForm form;
   IterationCost cost;
-  double voxels = 0;            ///< voxels of the volume: size^3, but of frames an even size's
-  double voxel_iterations = 0;  ///< a second, in the best of the runs
-  double copy_bandwidth = 0;    ///< bytes/s, measured beside it
-  double bandwidth() const { return voxel_iterations * cost.bytes; }
+  double voxels = 0;          ///< voxels of the volume; of frames, of their stack
+  RunTimes iteration;         ///< seconds of an iteration
+  double copy_bandwidth = 0;  ///< bytes/s, measured beside it
+  /// A second, in the best of the runs.
+  double voxel_iterations() const { return voxels / iteration.least; }
+  double bandwidth() const { return voxel_iterations() * cost.bytes; }
   double share_of_copy() const { return bandwidth() / copy_bandwidth; }
 };
 
@@ -43,8 +49,8 @@ struct TimeToGap {
   BenchForm form;
   double target = 0, reached = 0;
   int iterations = 0;
-  double seconds_on_device = 0;     ///< from the volume on the device to the result there
-  double seconds_host_to_host = 0;  ///< from the volume in host memory to the result there
+  RunTimes on_device;     ///< from the volume on the device to the result there
+  RunTimes host_to_host;  ///< from the volume in host memory to the result there
 };
 
 struct DenoiseBench {
@@ -55,8 +61,8 @@ struct DenoiseBench {
   std::vector<TimeToGap> times;
 };
 
-/// The work of bench_denoise(). Without a size it is made smaller until all forms lie in the device's memory as one
-/// slab; forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
+/// The work of bench_denoise(). Without a volume it is made smaller until all forms lie in the device's memory as one
+/// slab; forms too large for a given one are left out. Throws InputError that names `volume`, `methods` or `forms`, and
 /// PlanError if nothing fits.
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);
 

@@ -14,4 +14,11 @@ std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, Sc
   return make_backprojection(form, scan, gpu);
 }
 
+FdkParameters fdk_parameters(const ScanForm& form) {
+  FdkParameters parameters;
+  parameters.hardware_interpolation = form.hardware;
+  parameters.half_texels = form.half;
+  return parameters;
+}
+
 }  // namespace halocline

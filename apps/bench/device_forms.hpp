@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 #include "host/opencl/device.hpp"
 
@@ -11,5 +12,8 @@ namespace halocline {
 std::unique_ptr<ProjectionMethod> projection_on(const Device& device, const ScanForm& form, const Scan& scan);
 /// Joseph's adjoint in bricks where a device takes them by default.
 std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, ScanForm form, const Scan& scan);
+
+/// Parameters of a call of fdk() with voxel-driven back-projection in that form.
+FdkParameters fdk_parameters(const ScanForm& form);
 
 }  // namespace halocline

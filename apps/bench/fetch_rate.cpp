@@ -46,13 +46,13 @@ double fetch_rate(const Device& device, const Fetch& fetch, double seconds) {
   if (device.info().cpu()) kernel.options += " -D UNROLL=1";  // their image reads are long functions
   if (fetch.image) kernel.options += fetch.nearest ? " -D USE_IMAGE -D NEAREST" : " -D USE_IMAGE";
   if (!fetch.image && fetch.channels > 1) kernel.options += " -D WIDE";
-  const double best = best_seconds(
+  const RunTimes times = repeat(
       slab,
       [&] {
         slab.launch(kernel, {width, width, layers}, arguments);
       },
       seconds);
-  return static_cast<double>(width * width * layers) * fetches / best;
+  return static_cast<double>(width * width * layers) * fetches / times.least;
 }
 
 }  // namespace halocline

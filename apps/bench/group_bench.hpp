@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/calibration/run_times.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 

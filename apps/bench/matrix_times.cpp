@@ -125,7 +125,7 @@ class ProductTimer {
   }
 
   void time(auto& loop, ProductRate& rate) const {
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
   }

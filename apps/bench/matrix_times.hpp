@@ -11,6 +11,7 @@
 #include "apps/bench/matrix_bench.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -21,7 +22,7 @@ std::vector<std::string> matrix_modes();
 
 /// A product of all slices.
 struct ProductRate {
-  double seconds = 0;        ///< in the best of the runs
+  RunTimes times;
   double bytes = 0;          ///< in the device's memory: tiles once a pass, every value of other arrays once a kernel
   double relative_rmse = 0;  ///< error of some hundred places, to the largest fp64 value there
 };
@@ -35,7 +36,7 @@ struct MatrixRate {
   double list_seconds = 0, fill_seconds = 0;  ///< stored: to list the tiles on the host, and to fill them
 
   /// Sums of both products, which an iteration of conjugate gradients takes.
-  double seconds() const { return forward.seconds + adjoint.seconds; }
+  double seconds() const { return forward.times.least + adjoint.times.least; }
   double bytes() const { return forward.bytes + adjoint.bytes; }
   double build_seconds() const { return list_seconds + fill_seconds; }
 };

@@ -8,7 +8,7 @@
 
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/patches.hpp"
-#include "host/system/interrupt.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 namespace {
@@ -19,17 +19,15 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Latency latency_of(int runs, const std::function<void()>& call) {
+RunTimes latency_of(int runs, const std::function<void()>& call) {
   constexpr int warm_up = 3;
-  std::vector<double> seconds;
-  for (int n = 0; n < runs + warm_up; ++n) {
-    check_interrupt();
+  for (int n = 0; n < warm_up; ++n) call();
+  const auto timed = [&] {
     const auto begin = Clock::now();
     call();
-    if (n >= warm_up) seconds.push_back(seconds_since(begin));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds.front(), seconds[seconds.size() / 2]};
+    return seconds_since(begin);
+  };
+  return repeat(timed, runs);
 }
 
 // Boxes side by side in the middle of the volume, in rows of eight.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/opencl/device.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -22,15 +23,11 @@ struct PatchProblem {
 /// Those of Graas et al. (2024): patches of a network's layer (Fig. 2), quasi-3D reconstruction (Table 1); and batches.
 std::vector<PatchProblem> patch_problems();
 
-struct Latency {
-  double least = 0, median = 0;  ///< seconds
-};
-
 struct PatchLatency {
   PatchProblem problem;
-  double updates = 0;            ///< voxels times views
-  Latency backproject, adjoint;  ///< until all has ended on the device
-  double enqueue = 0;            ///< seconds of the host in backproject(), the least
+  double updates = 0;             ///< voxels times views
+  RunTimes backproject, adjoint;  ///< until all has ended on the device
+  double enqueue = 0;             ///< seconds of the host in backproject(), the least
 };
 
 /// runs: of each call. Throws as Patches does.

@@ -9,8 +9,8 @@
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "host/system/error.hpp"
-#include "host/system/interrupt.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 namespace {
@@ -38,7 +38,6 @@ class Data {
 
   /// stays: slabs that fit remain on the devices, whether that is faster or not.
   Ran run(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays = false) {
-    check_interrupt();
     if (is_fdk(job)) {
       if (projections_.voxels.empty()) projections_ = bench_numbers(scan_.stack);
       FdkParameters parameters;
@@ -64,7 +63,7 @@ class Data {
 
   double updates(const std::string& job) const {
     return is_fdk(job) ? static_cast<double>(scan_.volume.count()) * static_cast<double>(scan_.stack.size[2])
-                       : static_cast<double>(cube_.count()) * options_.iterations;
+                       : static_cast<double>(cube_.count()) * iterations_of(options_, job);
   }
 
  private:
@@ -81,11 +80,42 @@ class Data {
   Voxels result_;
 };
 
+ScalingRate rate_of(Data& data, const std::string& job, const ScalingTeam& team, const ScalingOptions& options) {
+  Plan plan;
+  const auto times = [&](int iterations, bool stays) {
+    const auto run = [&] {
+      Ran ran = data.run(job, team.devices, iterations, stays);
+      plan = std::move(ran.plan);
+      return ran.seconds;
+    };
+    return repeat(run, options.runs);
+  };
+  const int iterations = iterations_of(options, job);
+  data.run(job, team.devices, is_fdk(job) ? 1 : iterations, options.stay);  // compiles, and measures rates
+  ScalingRate rate;
+  rate.job = job, rate.team = team.name;
+  rate.updates = data.updates(job);
+  rate.times = times(iterations, options.stay);
+  rate.devices = used_devices(plan).size();
+  rate.slabs = plan.slabs.size();
+  rate.resident = plan.resident;
+  rate.predicted = plan.seconds;
+  if (is_fdk(job) || (!rate.resident && !plan.streamed)) return rate;
+  const double once = rate.resident ? rate.times.least : times(iterations, true).least;
+  rate.iteration_seconds = (times(3 * iterations, true).least - once) / (2.0 * iterations);
+  return rate;
+}
+
 }  // namespace
 
 const std::vector<std::string>& scaling_jobs() {
   static const std::vector<std::string> jobs{"pdu", "tvgd", "fdk", "fdk-texture"};
   return jobs;
+}
+
+int iterations_of(const ScalingOptions& options, const std::string& job) {
+  const auto found = options.iterations.find(job);
+  return found == options.iterations.end() ? 60 : found->second;
 }
 
 double scaling_bytes(const ScalingOptions& options, std::size_t times) {
@@ -118,28 +148,7 @@ std::vector<ScalingRate> bench_scaling(const std::vector<ScalingTeam>& teams, co
         if (team.times != times) continue;
         if (progress)
           progress({"bench", done++, static_cast<double>(jobs.size() * teams.size()), job + " on " + team.name, 0, {}});
-        const auto best = [&](int iterations, bool stays = false) {
-          Ran ran = data.run(job, team.devices, iterations, stays || options.stay);
-          for (int n = 1; n < options.runs; ++n)
-            if (Ran again = data.run(job, team.devices, iterations, stays || options.stay); again.seconds < ran.seconds)
-              ran = std::move(again);
-          return ran;
-        };
-        data.run(job, team.devices, is_fdk(job) ? 1 : options.iterations,
-                 options.stay);  // compiles, and measures rates
-        const Ran ran = best(options.iterations);
-        ScalingRate rate;
-        rate.job = job, rate.team = team.name;
-        rate.devices = used_devices(ran.plan).size();
-        rate.slabs = ran.plan.slabs.size();
-        rate.resident = ran.plan.resident;
-        rate.updates = data.updates(job);
-        rate.seconds = ran.seconds, rate.predicted = ran.plan.seconds;
-        if (!is_fdk(job) && (rate.resident || ran.plan.streamed)) {
-          const double once = rate.resident ? ran.seconds : best(options.iterations, true).seconds;
-          rate.iteration_seconds = (best(3 * options.iterations, true).seconds - once) / (2.0 * options.iterations);
-        }
-        rates.push_back(rate);
+        rates.push_back(rate_of(data, job, team, options));
       }
   }
   return rates;

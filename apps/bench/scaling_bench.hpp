@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
@@ -15,12 +17,15 @@ namespace halocline {
 const std::vector<std::string>& scaling_jobs();
 
 struct ScalingOptions {
-  std::vector<std::string> jobs;  ///< some of scaling_jobs(); empty: all that the devices can do
-  std::size_t size = 512;         ///< voxels along each edge, views, and pixels along each edge of the detector
-  int iterations = 60;            ///< pdu, tvgd: all of them, without a look at the gap
-  bool stay = false;              ///< slabs that fit remain on the devices, whether that is faster or not
-  int runs = 2;                   ///< runs of which the best counts, after one that compiles
+  std::vector<std::string> jobs;          ///< some of scaling_jobs(); empty: all that the devices can do
+  std::size_t size = 512;                 ///< voxels along each edge, views, and pixels along each edge of the detector
+  std::map<std::string, int> iterations;  ///< by job, pdu and tvgd: all of them, without a look at the gap
+  bool stay = false;                      ///< slabs that fit remain on the devices, whether that is faster or not
+  int runs = 2;                           ///< runs of which the best counts, after one that compiles
 };
+
+/// Iterations of a job: 60 where none are given.
+int iterations_of(const ScalingOptions& options, const std::string& job);
 
 /// Devices that run together.
 struct ScalingTeam {
@@ -35,11 +40,12 @@ struct ScalingRate {
   std::size_t slabs = 0;
   bool resident = true;                                                 ///< the slabs remain on the devices
   double updates = 0;                                                   ///< voxel-iterations, or voxels times views
-  double seconds = 0, predicted = 0;                                    ///< host to host
+  RunTimes times;                                                       ///< host to host
+  double predicted = 0;                                                 ///< that by the plan
   double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: time of an iteration where slabs
-                                                                        ///< remain, from runs of once and three times as
-                                                                        ///< many; NaN: they do not fit
-  double rate() const { return updates / seconds; }
+                                                                        ///< remain, from runs of once and three times
+                                                                        ///< as many; NaN: they do not fit
+  double rate() const { return updates / times.least; }
 };
 
 /// Bytes of host memory that inputs and results of the largest team take.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/system/plural.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -31,6 +33,7 @@ namespace {
 
 constexpr std::size_t smallest_scan = 8;  // least value of a missing `size`
 constexpr std::size_t most_size = 8192, most_views = 65536;
+constexpr int most_runs = 5;  // from host to host
 
 const char* const scan_names[] = {"project", "backproject", "fdk", "slices"};
 
@@ -41,13 +44,6 @@ std::vector<ScanForm> all_forms(ScanBench bench) {
   for (const ScanForm& form : scan_forms())
     if (form.adjoint == (bench == ScanBench::backproject)) forms.push_back(form);
   return forms;
-}
-
-FdkParameters fdk_parameters(const ScanForm& form) {
-  FdkParameters parameters;
-  parameters.hardware_interpolation = form.hardware;
-  parameters.half_texels = form.half;
-  return parameters;
 }
 
 // Planes through the middle of the volume, of so many pixels in the middle of each.
@@ -185,9 +181,10 @@ class Runner {
         });
     BackprojectionLoop loop(device_, backprojection_on(device_, form, scan_), form.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
+    rate.host_to_host = host_to_host(*backprojection_on(device_, form, scan_), "raw", projections(), scan_.volume);
     if (form.brick != nullptr) {  // a row's value serves two voxels
       rate.fetch = {.channels = 1};
       rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) / 2;
@@ -215,9 +212,10 @@ class Runner {
     });
     ProjectionLoop loop(device_, projection_on(device_, form, scan_));
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(pixels));
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
+    rate.host_to_host = host_to_host(*projection_on(device_, form, scan_), "volume", volume(), scan_.stack);
     rate.fetch = {.image = form.images, .channels = form.pack, .nearest = form.images && !form.hardware};
     // the sampler reads four voxels at a time
     rate.fetches = expected.terms * rate.rays / (form.hardware ? 4.0 * form.pack : 1.0);
@@ -228,27 +226,35 @@ class Runner {
     return projections_;
   }
 
+  const Volume& volume() {
+    if (volume_.voxels.empty()) volume_ = bench_numbers(scan_.volume);
+    return volume_;
+  }
+
+  // Seconds from `input` in host memory to a result there.
+  RunTimes host_to_host(const auto& method, const char* name, const Volume& input, const Grid& result) {
+    const auto run = [&] { return run_program(program_of(method), {{name, &input}}, result, {device_}).seconds; };
+    run();  // compiles
+    return repeat(run, most_runs, seconds_);
+  }
+
   void reconstruct(const ScanForm& form, ScanRate& rate) {
-    constexpr int most_runs = 5;
     const auto voxels = places_of(scan_.volume.size);
-    const auto run = [&] {
-      check_interrupt();
-      return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_});
-    };
+    const auto run = [&] { return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(form), {device_}); };
     const RunResult first = run();  // compiles
     std::vector<float> found;
     for (const auto& [i, j, k] : voxels) found.push_back(first.output.at(i, j, k));
-    double spent = 0;
-    for (int n = 0; n < most_runs && (n == 0 || spent < seconds_); ++n) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto recorded = [&] {
       const auto trace = std::make_shared<Trace>();
       device_.record(trace);
-      const auto ran = run();
+      const double seconds = run().seconds;
       device_.record(nullptr);
-      spent += ran.seconds;
-      if (n > 0 && ran.seconds >= rate.seconds) continue;
-      rate.seconds = ran.seconds;
-      rate.host = commands(*trace);
-    }
+      if (seconds < best) rate.host = commands(*trace);
+      best = std::min(best, seconds);
+      return seconds;
+    };
+    rate.times = repeat(recorded, most_runs, seconds_);
     const auto value = bench_values(scan_.stack);
     rate.relative_rmse = exact("", [&](std::size_t n) -> ExactSum {
                            return {exact_fdk(exact_scan_, as_doubles(voxels[n]), value), 0};
@@ -285,7 +291,7 @@ class Runner {
                            const auto x = planes[plane].world(static_cast<double>(i), static_cast<double>(j), 0);
                            return {exact_fdk(exact_scan_, scan_.volume.index(x[0], x[1], x[2]), value), 0};
                          }).relative_rmse(found);
-    rate.seconds = best_seconds(
+    rate.times = repeat(
         resident.slab(), [&] { resident.enqueue(planes); }, seconds_);
     rate.fetch = {.image = form.images, .channels = form.images ? 1 : 4};
     rate.fetches = rate.updates;
@@ -300,7 +306,7 @@ class Runner {
   ExactScan exact_scan_;  // refers to scan_
   std::map<std::string, ExactValues> exact_;
   std::vector<std::pair<Fetch, double>> limits_;
-  Volume projections_;
+  Volume projections_, volume_;
 };
 
 }  // namespace

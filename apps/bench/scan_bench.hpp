@@ -12,11 +12,12 @@
 #include "apps/bench/fetch_rate.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
-/// project, backproject: from arrays that lie on the device to arrays that lie there. fdk: from host to host. slices:
-/// three orthogonal ones of projections that are filtered and lie on the device.
+/// project, backproject: from arrays that lie on the device to arrays that lie there, and from host to host. fdk: from
+/// host to host. slices: three orthogonal ones of projections that are filtered and lie on the device.
 enum class ScanBench { project, backproject, fdk, slices };
 std::string scan_bench_name(ScanBench bench);
 /// The names that `modes` may hold; some devices lack some.
@@ -66,7 +67,7 @@ struct HostToHost {
 
 struct ScanRate {
   std::string mode;
-  double seconds = 0;              ///< time of all views, in the best of the runs
+  RunTimes times;                  ///< of all views; fdk: host to host
   double updates = 0;              ///< voxels times views (slices: pixels times views)
   double rays = 0;                 ///< pixels of all views
   Fetch fetch;                     ///< reads of the volume, or of the projections
@@ -75,10 +76,12 @@ struct ScanRate {
   double bytes = 0;                ///< in the device's memory, every value of an array once a kernel
   double copy_limit = 0;           ///< bytes a second, measured beside it
   double relative_rmse = 0;        ///< error of some hundred places, to the largest fp64 value there
+  RunTimes host_to_host;           ///< project, backproject
   std::optional<HostToHost> host;  ///< fdk, which has no fetches and bytes
 
-  double share_of_fetches() const { return fetches / seconds / fetch_limit; }
-  double share_of_copy() const { return bytes / seconds / copy_limit; }
+  double seconds() const { return times.least; }
+  double share_of_fetches() const { return fetches / seconds() / fetch_limit; }
+  double share_of_copy() const { return bytes / seconds() / copy_limit; }
 };
 
 struct ScanBenchResult {

@@ -27,7 +27,7 @@ struct BenchMatrixCommand {
 
   std::vector<MatrixProblem> problems() const;
   std::vector<std::size_t> numbers_of_slices() const;
-  std::vector<std::string> wanted_modes() const { return modes_among(matrix_modes(), words_of(modes)); }
+  std::vector<std::string> wanted_modes() const { return words_among("modes", matrix_modes(), words_of(modes)); }
 };
 
 std::size_t whole_number(const std::string& found, const std::string& text, std::size_t most,

@@ -32,8 +32,9 @@ struct BenchPatchesCommand {
 };
 
 nlohmann::json json_of(const PatchLatency& latency) {
-  const auto times = [](const Latency& each) {
-    return nlohmann::json{{"least_s", each.least}, {"median_s", each.median}};
+  const auto times = [](const RunTimes& each) {
+    return nlohmann::json{
+        {"least_s", each.least}, {"median_s", each.median}, {"mean_s", each.mean}, {"deviation_s", each.deviation}};
   };
   return {{"views", latency.problem.views},
           {"detector", latency.problem.detector},
@@ -48,7 +49,8 @@ nlohmann::json json_of(const PatchLatency& latency) {
 
 std::pair<nlohmann::json, std::string> bench(const Device& device, const BenchPatchesCommand& command) {
   nlohmann::json json{{"device", device_json(device.info())}, {"patches", nlohmann::json::array()}};
-  BenchTable table{{"problem", "us", "median", "a box", "Gupdates/s", "adjoint us", "median", "enqueue us"}};
+  BenchTable table{{"problem", "us", "median", mean_heading, "a box", "Gupdates/s", "adjoint us", "median",
+                    mean_heading, "enqueue us"}};
   std::vector<std::string> left_out;
   const auto us = [](double seconds) { return fmt::format("{:.4g}", 1e6 * seconds); };
   for (const PatchProblem& problem : command.problems()) {
@@ -56,9 +58,10 @@ std::pair<nlohmann::json, std::string> bench(const Device& device, const BenchPa
       const PatchLatency found = bench_patches(device, problem, command.runs);
       json["patches"].push_back(json_of(found));
       table.push_back({problem.text(), us(found.backproject.least), us(found.backproject.median),
+                       mean_cell(found.backproject, 1e6),
                        us(found.backproject.least / static_cast<double>(problem.planes ? 3 : problem.boxes)),
                        fmt::format("{:.4g}", 1e-9 * found.updates / found.backproject.least), us(found.adjoint.least),
-                       us(found.adjoint.median), us(found.enqueue)});
+                       us(found.adjoint.median), mean_cell(found.adjoint, 1e6), us(found.enqueue)});
     } catch (const PlanError& error) {
       left_out.push_back(fmt::format("{}: {}", problem.text(), error.what()));
     }

@@ -19,7 +19,8 @@ namespace {
 
 struct ScalingCommand {
   ScalingOptions options;
-  std::string jobs;
+  std::vector<std::size_t> sizes{512};
+  std::string jobs, iterations = "60";
   std::size_t out_of_core = 0;
   bool weak = false;
   BenchFormat format;
@@ -59,76 +60,106 @@ struct Shares {
   double host_to_host = 0, iterations = 0;
 };
 
-Shares shares_of(const ScalingRate& rate, const std::vector<ScalingRate>& rates, int iterations) {
+Shares shares_of(const ScalingRate& rate, const std::vector<ScalingRate>& rates, const ScalingOptions& options) {
   const auto& first = *std::find_if(rates.begin(), rates.end(), [&](const auto& each) { return each.job == rate.job; });
   // out of core all of the run has to keep up with the iterations of the run in core
-  const double own = std::isnan(rate.iteration_seconds) ? rate.seconds / iterations : rate.iteration_seconds;
-  return {efficiency(rate, first, rate.seconds, first.seconds), efficiency(rate, first, own, first.iteration_seconds)};
+  const double own =
+      std::isnan(rate.iteration_seconds) ? rate.times.least / iterations_of(options, rate.job) : rate.iteration_seconds;
+  return {efficiency(rate, first, rate.times.least, first.times.least),
+          efficiency(rate, first, own, first.iteration_seconds)};
 }
 
-// `device`: the one that runs alone.
-nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const DeviceInfo& device,
-                            const ScalingCommand& command) {
-  nlohmann::json result{{"device", device_json(device)},
-                        {"size", command.options.size},
-                        {"iterations", command.options.iterations},
-                        {"runs", nlohmann::json::array()}};
+nlohmann::json runs_json(const std::vector<ScalingRate>& rates, const ScalingOptions& options) {
+  nlohmann::json runs = nlohmann::json::array();
   for (const auto& rate : rates) {
-    const auto shares = shares_of(rate, rates, command.options.iterations);
+    const auto shares = shares_of(rate, rates, options);
     nlohmann::json run{{"job", rate.job},
+                       {"size", options.size},
                        {"team", rate.team},
                        {"devices", rate.devices},
                        {"slabs", rate.slabs},
                        {"resident", rate.resident},
                        {"updates", rate.updates},
-                       {"seconds", rate.seconds},
                        {"predicted_seconds", rate.predicted},
                        {"efficiency", shares.host_to_host}};
+    put_times(run, "seconds", rate.times);
     if (!std::isnan(rate.iteration_seconds)) run["iteration_seconds"] = rate.iteration_seconds;
     if (!std::isnan(shares.iterations)) run["efficiency_of_iterations"] = shares.iterations;
-    result["runs"].push_back(std::move(run));
+    if (!rate.job.starts_with("fdk")) run["iterations"] = iterations_of(options, rate.job);
+    runs.push_back(std::move(run));
   }
-  return result;
+  return runs;
 }
 
-std::string table(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
-  BenchTable rows{{"job", "devices", "used", "slabs", "s host to host", "predicted", "Gupdates/s", "efficiency, %",
-                   "iterations/s", "efficiency, %"}};
+std::string table(const std::vector<ScalingRate>& rates, const ScalingOptions& options, bool markdown) {
+  BenchTable rows{{"job", "devices", "used", "slabs", "s host to host", mean_heading, "predicted", "Gupdates/s",
+                   "efficiency, %", "iterations/s", "efficiency, %"}};
   const auto percent = [](double share) {
     return std::isnan(share) ? std::string("") : fmt::format("{:.1f}", 100 * share);
   };
   for (const auto& rate : rates) {
-    const auto shares = shares_of(rate, rates, command.options.iterations);
+    const auto shares = shares_of(rate, rates, options);
     rows.push_back({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
-                    fmt::format("{:.4g}", rate.seconds), fmt::format("{:.4g}", rate.predicted),
-                    fmt::format("{:.4g}", 1e-9 * rate.rate()), percent(shares.host_to_host),
+                    fmt::format("{:.4g}", rate.times.least), mean_cell(rate.times, 1),
+                    fmt::format("{:.4g}", rate.predicted), fmt::format("{:.4g}", 1e-9 * rate.rate()),
+                    percent(shares.host_to_host),
                     std::isnan(rate.iteration_seconds) ? "" : fmt::format("{:.4g}", 1 / rate.iteration_seconds),
                     percent(shares.iterations)});
   }
-  return bench_table(rows, command.format.markdown, 2);
+  return bench_table(rows, markdown, 2);
+}
+
+// "60", or a list such as "tvgd=50,pdu=200".
+std::map<std::string, int> parsed_iterations(const std::string& text) {
+  const std::vector<std::string> iterating{"pdu", "tvgd"};
+  std::map<std::string, int> iterations;
+  for (const std::string& word : words_of(text)) {
+    const auto equals = word.find('=');
+    const std::string job = equals == std::string::npos ? "" : word.substr(0, equals);
+    const auto number = parsed_number(word.substr(equals == std::string::npos ? 0 : equals + 1));
+    const bool known = equals == std::string::npos || std::find(iterating.begin(), iterating.end(), job) != iterating.end();
+    if (!known || !number || *number < 1 || *number > 100000 || *number != std::floor(*number))
+      throw InputError({.what = "`iterations`",
+                        .found = fmt::format("\"{}\"", word),
+                        .expected = "a whole number from 1 to 100000, or such numbers by job, as tvgd=50,pdu=200"});
+    for (const std::string& each : job.empty() ? iterating : std::vector{job})
+      iterations[each] = static_cast<int>(*number);
+  }
+  return iterations;
 }
 
 void run_bench_scaling(Job& job, ScalingCommand& command) {
   command.options.jobs = words_of(command.jobs);
+  command.options.iterations = parsed_iterations(command.iterations);
   const auto teams = teams_of(job, command);
   std::size_t times = 1;
   for (const auto& team : teams) times = std::max(times, team.times);
-  job.host().require(scaling_bytes(command.options, times), smaller_size);
+  std::vector<ScalingOptions> problems;
+  for (const std::size_t size : command.sizes) {
+    problems.push_back(command.options);
+    problems.back().size = size;
+    job.host().require(scaling_bytes(problems.back(), times), smaller_size);
+  }
   if (job.dry_run()) {
     std::vector<std::string> names;
     for (const auto& team : teams) names.push_back(team.name);
-    job.print(fmt::format("would run {}, {}^3, on: {}\n",
-                          fmt::join(command.options.jobs.empty() ? scaling_jobs() : command.options.jobs, ", "),
-                          command.options.size, fmt::join(names, "; ")));
+    for (const std::size_t size : command.sizes)
+      job.print(fmt::format("would run {}, {}^3, on: {}\n",
+                            fmt::join(command.options.jobs.empty() ? scaling_jobs() : command.options.jobs, ", "), size,
+                            fmt::join(names, "; ")));
     return;
   }
-  const auto rates =
-      job.timed("bench", [&] { return bench_scaling(teams, command.options, job.run_options().progress); });
-  job.results() = scaling_json(rates, teams.front().devices.front().info(), command);
-  if (command.format.json)
-    job.print(json_text(job.results()));
-  else
-    job.print(table(rates, command));
+  auto& results = job.results();
+  results = {{"device", device_json(teams.front().devices.front().info())}, {"runs", nlohmann::json::array()}};
+  for (const ScalingOptions& options : problems) {
+    const auto rates = job.timed("bench", [&] { return bench_scaling(teams, options, job.run_options().progress); });
+    for (auto& run : runs_json(rates, options)) results["runs"].push_back(std::move(run));
+    const char* gap = &options == &problems.front() ? "" : "\n";
+    if (!command.format.json)
+      job.print(fmt::format("{}{}^3\n{}{}", gap, options.size, command.format.markdown ? "\n" : "",
+                            table(rates, options, command.format.markdown)));
+  }
+  if (command.format.json) job.print(json_text(results));
 }
 
 }  // namespace
@@ -137,18 +168,16 @@ std::unique_ptr<Command> bench_scaling_command() {
   auto sub = std::make_unique<Command>("scaling", "Whole runs on several devices together, and out of core");
   Settings& settings = sub->settings;
   auto command = std::make_shared<ScalingCommand>();
-  settings
-      .add("size", command->options.size,
-           "Voxels along each edge, and for fdk as many views of as many pixels. Default: 512")
-      .whole_from(8, 8192)
-      .unit("N");
+  add_whole_numbers(settings, "size", command->sizes, 8, 8192,
+                    "Comma list of N: N^3 voxels, and for fdk N views of N^2 pixels. Default: 512");
   settings
       .add("jobs", command->jobs,
            fmt::format("Comma list of {}. Default: all that the devices can do", fmt::join(scaling_jobs(), ", ")))
       .unit("LIST");
-  settings.add("iterations", command->options.iterations, "pdu, tvgd: iterations, without a gap. Default: 60")
-      .whole_from(1, 100000)
-      .unit("N");
+  settings
+      .add("iterations", command->iterations,
+           "pdu, tvgd: iterations, without a gap; by job as tvgd=50,pdu=200, 60 where a job is not named")
+      .unit("N|LIST");
   settings
       .add_bytes("out-of-core", command->out_of_core,
                  "Also the first device with this budget, with which the volume is streamed in slabs")

@@ -9,8 +9,8 @@
 #include "apps/bench/group_bench.hpp"
 #include "apps/bench/scan_bench.hpp"
 #include "apps/bench/stage_bench.hpp"
-#include "apps/commands/bench_backproject.hpp"
 #include "apps/commands/bench_commands.hpp"
+#include "apps/commands/bench_details.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "host/system/error.hpp"
@@ -26,18 +26,25 @@ struct ScanBenchCommand {
   bool stages = false;
   BenchFormat format;
 
+  std::vector<std::size_t> sizes;
+
+  /// Options of each problem.
+  std::vector<ScanBenchOptions> problems() const {
+    if (sizes.empty()) return {options};
+    std::vector<ScanBenchOptions> all;
+    for (const std::size_t size : sizes) {
+      all.push_back(options);
+      all.back().size = size;
+    }
+    return all;
+  }
   void set_modes() {
     options.modes = words_of(modes);
-    if (!groups.empty()) options.modes = modes_among(group_modes(), options.modes);
-    if (stages) options.modes = modes_among(stage_modes(), options.modes);
+    if (!groups.empty()) options.modes = words_among("modes", group_modes(), options.modes);
+    if (stages) options.modes = words_among("modes", stage_modes(), options.modes);
   }
   bool records(ScanBench bench) const { return bench == ScanBench::fdk || !groups.empty() || stages; }
 };
-
-// "512^2" or "512 x 300"
-std::string pixels_text(const std::array<std::size_t, 2>& pixels) {
-  return pixels[0] == pixels[1] ? fmt::format("{}^2", pixels[0]) : fmt::format("{} x {}", pixels[0], pixels[1]);
-}
 
 // Bytes of the projections and of the result.
 double host_bytes(ScanBench bench, const ScanBenchPlan& plan) {
@@ -64,23 +71,23 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
   if (bench.coordinate_bound > 0)
     result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
   for (const auto& rate : bench.rates) {
-    nlohmann::json mode{{"mode", rate.mode},
-                        {"seconds", rate.seconds},
-                        {"updates_per_s", rate.updates / rate.seconds},
-                        {"relative_rmse", rate.relative_rmse}};
-    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds;
+    nlohmann::json mode{
+        {"mode", rate.mode}, {"updates_per_s", rate.updates / rate.seconds()}, {"relative_rmse", rate.relative_rmse}};
+    put_times(mode, "seconds", rate.times);
+    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds();
     if (rate.host) {
       mode["device_seconds"] = rate.host->device_seconds;
       mode["kernel_seconds"] = rate.host->kernel_seconds;
       mode["upload_seconds"] = rate.host->upload_seconds;
       mode["download_seconds"] = rate.host->download_seconds;
-      mode["ratio_to_least"] = rate.seconds / rate.host->least_seconds();
+      mode["ratio_to_least"] = rate.seconds() / rate.host->least_seconds();
     } else {
+      if (rate.host_to_host.runs > 0) put_times(mode, "host_to_host_seconds", rate.host_to_host);
       mode["fetch"] = fetch_name(rate.fetch);
-      mode["fetches_per_s"] = rate.fetches / rate.seconds;
+      mode["fetches_per_s"] = rate.fetches / rate.seconds();
       mode["fetch_limit_per_s"] = rate.fetch_limit;
       mode["share_of_fetches"] = rate.share_of_fetches();
-      mode["bytes_per_s"] = rate.bytes / rate.seconds;
+      mode["bytes_per_s"] = rate.bytes / rate.seconds();
       mode["copy_bytes_per_s"] = rate.copy_limit;
       mode["share_of_copy"] = rate.share_of_copy();
       mode["limit"] = rate.share_of_fetches() >= rate.share_of_copy() ? "fetches" : "copy";
@@ -100,10 +107,8 @@ std::string scan_heading(ScanBench bench, const DeviceInfo& device, const ScanBe
   if (bench == ScanBench::slices)
     return fmt::format("{}, three slices of {} pixels, {} of {} pixels", device_heading(device),
                        pixels_text(plan.slice), views_text(plan.views), pixels_text(plan.detector));
-  const auto& [nx, ny, nz] = plan.volume;
-  const std::string voxels = nx == ny && ny == nz ? fmt::format("{}^3", nx) : fmt::format("{} x {} x {}", nx, ny, nz);
-  return fmt::format("{}, {} voxels, {} of {} pixels", device_heading(device), voxels, views_text(plan.views),
-                     pixels_text(plan.detector));
+  return fmt::format("{}, {} voxels, {} of {} pixels", device_heading(device), voxels_text(plan.volume),
+                     views_text(plan.views), pixels_text(plan.detector));
 }
 
 namespace {
@@ -122,24 +127,27 @@ BenchTable table_of(ScanBench bench, const ScanBenchResult& result) {
   const auto g = [](double value) { return fmt::format("{:.4g}", value); };
   BenchTable rows;
   if (bench == ScanBench::fdk)
-    rows.push_back({"mode", "s host to host", "GUPS", "first to last command", "s kernels", "s up", "s down",
-                    "over the larger of kernels and transfers", "RMSE/max"});
+    rows.push_back({"mode", "s host to host", mean_heading, "GUPS", "first to last command", "s kernels", "s up",
+                    "s down", "over the larger of kernels and transfers", "RMSE/max"});
   else if (bench == ScanBench::slices)
-    rows.push_back({"mode", "ms", "GUPS", "of the limit", "limit", "RMSE/max"});
+    rows.push_back({"mode", "ms", mean_heading, "GUPS", "of the limit", "limit", "RMSE/max"});
   else
-    rows.push_back({"mode", "ms", "GUPS", "Grays/s", "of the limit", "limit", "RMSE/max"});
+    rows.push_back({"mode", "ms", mean_heading, "GUPS", "Grays/s", "of the limit", "limit", "ms host to host",
+                    mean_heading, "RMSE/max"});
   for (const auto& rate : result.rates) {
     Row row{rate.mode};
     if (rate.host) {
       const HostToHost& host = *rate.host;
-      row.insert(row.end(), {g(rate.seconds), g(1e-9 * rate.updates / rate.seconds),
-                             fmt::format("{:.3g} %", 100 * host.device_seconds / rate.seconds), g(host.kernel_seconds),
-                             g(host.upload_seconds), g(host.download_seconds),
-                             fmt::format("{:.3g}", rate.seconds / host.least_seconds())});
+      row.insert(row.end(), {g(rate.seconds()), mean_cell(rate.times, 1), g(1e-9 * rate.updates / rate.seconds()),
+                             fmt::format("{:.3g} %", 100 * host.device_seconds / rate.seconds()),
+                             g(host.kernel_seconds), g(host.upload_seconds), g(host.download_seconds),
+                             fmt::format("{:.3g}", rate.seconds() / host.least_seconds())});
     } else {
-      row.insert(row.end(), {g(1e3 * rate.seconds), g(1e-9 * rate.updates / rate.seconds)});
-      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds));
+      row.insert(row.end(), {g(1e3 * rate.seconds()), mean_cell(rate.times), g(1e-9 * rate.updates / rate.seconds())});
+      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds()));
       for (auto& cell : limit_cells(rate)) row.push_back(std::move(cell));
+      if (bench != ScanBench::slices)
+        row.insert(row.end(), {g(1e3 * rate.host_to_host.least), mean_cell(rate.host_to_host)});
     }
     row.push_back(fmt::format("{:.2e}", rate.relative_rmse));
     rows.push_back(std::move(row));
@@ -174,21 +182,24 @@ void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
         fmt::format("bench {0} records the devices' commands itself, so there is no --trace; \"halocline {0}\" has it",
                     scan_bench_name(bench)));
   const auto& devices = job.devices("all");
+  const auto problems = command.problems();
   for (const auto& device : devices)
-    job.host().require(host_bytes(bench, plan_scan_bench(bench, device, command.options)),
-                       command.options.detector ? "A smaller --detector takes less." : smaller_size);
+    for (const auto& options : problems)
+      job.host().require(host_bytes(bench, plan_scan_bench(bench, device, options)),
+                         options.detector ? "A smaller --detector takes less." : smaller_size);
   if (!command.groups.empty()) groups_of(command.groups, 1, 1, 1);  // refused before anything is measured
   if (job.dry_run()) {
     for (const auto& device : devices)
-      job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
+      for (const auto& options : problems)
+        job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, options)));
     return;
   }
-  run_benches(job, command.format, [&](const Device& device) {
+  const auto problems_of = [&](const Device&) { return problems; };
+  run_benches(job, command.format, problems_of, [&](const Device& device, const ScanBenchOptions& options) {
     if (!command.groups.empty())
-      return bench_groups_of(device, command.options, command.groups, command.format.markdown,
-                             job.run_options().progress);
-    if (command.stages) return bench_stages_of(device, command.options, command.format.markdown);
-    const auto result = run_scan_bench(bench, device, command.options, job.run_options().progress);
+      return bench_groups_of(device, options, command.groups, command.format.markdown, job.run_options().progress);
+    if (command.stages) return bench_stages_of(bench, device, options, command.format.markdown);
+    const auto result = run_scan_bench(bench, device, options, job.run_options().progress);
     return std::pair(bench_json(bench, result), text_of(bench, result, command.format.markdown));
   });
 }
@@ -207,15 +218,14 @@ const char* description(ScanBench bench) {
   return "";
 }
 
-void add_sizes(Settings& settings, ScanBench bench, ScanBenchOptions& options) {
+void add_sizes(Settings& settings, ScanBench bench, ScanBenchCommand& command) {
   const bool slices = bench == ScanBench::slices;
-  settings
-      .add("size", options.size,
-           fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
-                       "memory is too small",
-                       slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512))
-      .whole_from(2, 8192)
-      .unit("N");
+  ScanBenchOptions& options = command.options;
+  add_whole_numbers(
+      settings, "size", command.sizes, 2, 8192,
+      fmt::format("Comma list of N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
+                  "memory is too small",
+                  slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512));
   settings.add("views", options.views, fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
       .whole_from(least_bench_views(bench), 65536)
       .unit("N");
@@ -257,7 +267,7 @@ void add_sizes(Settings& settings, ScanBench bench, ScanBenchOptions& options) {
   }
 }
 
-void add_backprojection(Settings& settings, ScanBenchCommand& command) {
+void add_groups(Settings& settings, ScanBenchCommand& command) {
   settings
       .add("groups", command.groups,
            fmt::format("Times of the kernel for shapes of its work-groups instead, voxels along i and j: all, or a "
@@ -265,20 +275,22 @@ void add_backprojection(Settings& settings, ScanBenchCommand& command) {
                        fmt::join(group_modes(), ", ")))
       .excludes("slices")
       .unit("LIST");
-  settings
-      .add("stages", command.stages,
-           fmt::format("Times of the stages of a call from host to host instead; --modes of {}",
-                       fmt::join(stage_modes(), ", ")))
-      .excludes("groups")
-      .excludes("slices");
+}
+
+void add_stages(Settings& settings, ScanBench bench, ScanBenchCommand& command) {
+  Setting& stages = settings.add("stages", command.stages,
+                                 fmt::format("Times of the stages of a call from host to host instead; --modes of {}",
+                                             fmt::join(stage_modes(), ", ")));
+  if (bench == ScanBench::backproject) stages.excludes("groups").excludes("slices");
 }
 
 std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
   auto sub = std::make_unique<Command>(scan_bench_name(bench), description(bench));
   Settings& settings = sub->settings;
   auto command = std::make_shared<ScanBenchCommand>();
-  add_sizes(settings, bench, command->options);
-  if (bench == ScanBench::backproject) add_backprojection(settings, *command);
+  add_sizes(settings, bench, *command);
+  if (bench == ScanBench::backproject) add_groups(settings, *command);
+  if (bench == ScanBench::backproject || bench == ScanBench::fdk) add_stages(settings, bench, *command);
   settings
       .add("modes", command->modes,
            fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))
@@ -295,7 +307,9 @@ std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
       "the largest value there, of pseudo-random data between 0 and 1.\nExample:\n  halocline bench {} --device gpu "
       "--size 512 --report bench.json",
       bench == ScanBench::fdk
-          ? "Kernels, up and down: sums over the commands of the best run."
+          ? "Kernels, up and down: sums over the commands of the best run. --stages:\nweighting and filtering are one "
+            "kernel with the row filter in local memory, which writes the layout, too, where rows fit\nthere; else "
+            "they are those of an FFT library, and what writes the layout follows."
           : "The limit is the nearer of two that are measured beside\neach mode: fetches by a kernel that does little "
             "else (of texels, or of so many bytes of a buffer), and a plain\ncopy, over the fetches and bytes that the "
             "formula needs.",

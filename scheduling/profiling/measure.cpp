@@ -46,20 +46,29 @@ double best_of_tries(const std::function<double()>& seconds) {
   return best;
 }
 
-double best_seconds(DeviceSlab& slab, const std::function<void()>& work, double seconds) {
-  const auto run = [&](int calls) {
+RunTimes repeat(const std::function<double()>& run, int most, double seconds) {
+  std::vector<double> runs;
+  for (double spent = 0; runs.empty() || (static_cast<int>(runs.size()) < most && spent < seconds);
+       spent += runs.back()) {
     check_interrupt();
-    return seconds_of(slab, [&] {
-      for (int n = 0; n < calls; ++n) work();
-    });
+    runs.push_back(run());
+  }
+  return RunTimes(std::move(runs));
+}
+
+RunTimes repeat(DeviceSlab& slab, const std::function<void()>& work, double seconds) {
+  const auto run = [&](int calls) {
+    return seconds_of(slab,
+                      [&] {
+                        for (int n = 0; n < calls; ++n) work();
+                      }) /
+           calls;
   };
   run(1);  // compiles
-  double best = run(1);
-  if (best > seconds) return best;
-  const int calls = std::clamp(static_cast<int>(seconds / 5 / best), 1, 1000);
-  best = run(calls) / calls;
-  for (double spent = best * calls; spent < seconds; spent += best * calls) best = std::min(best, run(calls) / calls);
-  return best;
+  const double once = run(1);
+  if (once > seconds) return RunTimes({once});
+  const int calls = std::clamp(static_cast<int>(seconds / 5 / once), 1, 1000);
+  return repeat([&] { return run(calls); }, std::numeric_limits<int>::max(), seconds / calls);
 }
 
 std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements) {

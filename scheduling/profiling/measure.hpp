@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
+#include "scheduling/profiling/run_times.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
@@ -21,10 +23,14 @@ double seconds_of(DeviceSlab& slab, const std::function<void()>& work);
 /// the driver.
 double best_of_tries(const std::function<double()>& seconds);
 
-/// Seconds of one call of work(), which only enqueues: the best of several runs of as many calls as a fifth of
-/// `seconds` allows, each from an idle device to an idle device; one call if that takes longer than `seconds`. A call
-/// before, which compiles, is not counted. Throws Interrupted after Ctrl-C.
-double best_seconds(DeviceSlab& slab, const std::function<void()>& work, double seconds);
+/// The seconds that run() returns, called until they add up to `seconds`: once at least, `most` times at most. Throws
+/// Interrupted after Ctrl-C.
+RunTimes repeat(const std::function<double()>& run, int most, double seconds = std::numeric_limits<double>::infinity());
+
+/// Seconds of one call of work(), which only enqueues: runs of as many calls as a fifth of `seconds` allows, each from
+/// an idle device to an idle device, and of each the time over its calls; one call if that takes longer than `seconds`.
+/// A call before, which compiles, is not counted. Throws Interrupted after Ctrl-C.
+RunTimes repeat(DeviceSlab& slab, const std::function<void()>& work, double seconds);
 
 /// Plan of one slab on a device; nothing if that does not fit.
 std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements);

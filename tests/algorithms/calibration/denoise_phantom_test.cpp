@@ -55,5 +55,20 @@ TEST(DenoisePhantom, RefusesNoVoxels) {
   EXPECT_THROW(ramp_weights(0), InputError);
 }
 
+TEST(DenoisePhantom, IsStretchedAlongTheAxesOfOtherVolumes) {
+  const Volume cube = denoise_phantom(24, 0.1), same = denoise_phantom({24, 24, 24}, 0.1);
+  EXPECT_EQ(cube.voxels, same.voxels);
+  const Volume flat = denoise_phantom({40, 20, 10}, 0);
+  EXPECT_EQ(flat.grid.size, (std::array<std::size_t, 3>{40, 20, 10}));
+  EXPECT_EQ(flat.grid.spacing, cube.grid.spacing);
+  EXPECT_EQ(flat.at(14, 10, 5), 1.5f);  // middle of the inner ball, 0.35 of the width
+  EXPECT_EQ(flat.at(34, 10, 5), 1.0f);  // 0.35 of the width from the middle
+  EXPECT_EQ(flat.at(20, 17, 5), 1.0f);
+  EXPECT_EQ(flat.at(20, 10, 9), 1.0f);  // 0.4 of the height from it
+  EXPECT_EQ(flat.at(38, 18, 9), 0.0f);
+  const Volume w = ramp_weights({8, 3, 2});
+  EXPECT_EQ(w.at(5, 2, 1), ramp_weights(8).at(5, 0, 0));
+}
+
 }  // namespace
 }  // namespace halocline::denoise_phantom_test

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/opencl/device.hpp"
+#include "tests/support/bench_times.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_scaling_test {
@@ -29,7 +30,7 @@ TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
   const json runs = results["runs"];
   ASSERT_EQ(runs.size(), 4u);
   for (const auto& each : runs) {
-    EXPECT_GT(each["seconds"].get<double>(), 0) << each;
+    expect_times(each);
     EXPECT_EQ(each["updates"].get<double>(), 24.0 * 24 * 24 * (each["job"] == "pdu" ? 6 : 24)) << each;
     if (each["job"] == "pdu") {
       EXPECT_EQ(each["slabs"] == 1, each["team"] == "1 device") << each;
@@ -51,6 +52,23 @@ TEST_F(BenchScaling, DevicesTogetherAndMoreSlices) {
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[1]["updates"], runs[0]["updates"]);
   EXPECT_EQ(runs[2]["updates"].get<double>(), 2 * runs[0]["updates"].get<double>());
+}
+
+TEST_F(BenchScaling, TakesListsOfSizesAndIterationsByJob) {
+  const Words words{"bench",        "scaling",  "--size", "16,24",  "--jobs", "pdu,tvgd,fdk", "--iterations",
+                    "tvgd=5,pdu=7", "--device", "0",      "--runs", "2",      "--no-tune"};
+  const json runs = json::parse(done(words + Words{"--json"}).out)["runs"];
+  ASSERT_EQ(runs.size(), 6u);
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    const double edge = n < 3 ? 16 : 24, voxels = edge * edge * edge;
+    EXPECT_EQ(runs[n]["size"], edge);
+    EXPECT_EQ(runs[n]["updates"], voxels * (runs[n]["job"] == "pdu" ? 7 : runs[n]["job"] == "tvgd" ? 5 : edge));
+    EXPECT_EQ(runs[n].contains("iterations"), runs[n]["job"] != "fdk");
+    expect_times(runs[n]);
+  }
+  expect_contains(done(words).out, {"16^3\njob ", "\n\n24^3\njob "});
+  for (const char* bad : {"0", "fdk=3", "pdu=", "=7", "pdu=2.5", "many"})
+    refused({"bench", "scaling", "--iterations", bad}, {"--iterations", "tvgd=50,pdu=200"});
 }
 
 TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {

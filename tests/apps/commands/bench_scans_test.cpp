@@ -15,6 +15,7 @@
 #include "apps/bench/scan_bench.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
+#include "tests/support/bench_times.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_scans_test {
@@ -57,6 +58,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
       const std::string name = mode["mode"];
       names.insert(name);
       const double seconds = mode["seconds"], updates = GetParam() == "slices" ? 3 * 20 * 20 * 16 : 20 * 20 * 20 * 16;
+      expect_times(mode);
       EXPECT_NEAR(mode["updates_per_s"].get<double>() * seconds, updates, 1e-9 * updates) << name;
       EXPECT_EQ(mode.contains("rays_per_s"), GetParam() != "slices");
       EXPECT_NEAR(mode.value("rays_per_s", 20 * 20 * 16 / seconds) * seconds, 20 * 20 * 16, 1e-5) << name;
@@ -74,6 +76,8 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
         EXPECT_NEAR(copy * mode["copy_bytes_per_s"].get<double>(), mode["bytes_per_s"].get<double>(), 1) << name;
         EXPECT_GT(fetches, 0) << name;
         EXPECT_GT(copy, 0) << name;
+        EXPECT_EQ(mode.contains("host_to_host_seconds"), GetParam() != "slices") << name;
+        if (mode.contains("host_to_host_seconds")) expect_times(mode, "host_to_host_seconds");
         EXPECT_EQ(mode["limit"], fetches >= copy ? "fetches" : "copy") << name;
       }
     }
@@ -98,6 +102,20 @@ TEST_P(BenchScans, PrintsTables) {
   more.push_back("--markdown");
   const Ran markdown = done(more);
   EXPECT_NE(markdown.out.find("\n| " + mode + " | "), std::string::npos) << markdown.out;
+}
+
+TEST_P(BenchScans, TakesListsOfSizes) {
+  const std::string mode = GetParam() == "project" ? "siddon" : "exact";
+  const Words words{"bench", GetParam(), "--size", "8, 13", "--modes", mode, "--seconds", "0.001"};
+  const json benches = json::parse(done(words + Words{"--json"}).out)["benches"];
+  ASSERT_EQ(benches.size() % 2, 0u);
+  for (std::size_t n = 0; n < benches.size(); ++n) {
+    EXPECT_EQ(benches[n]["size"], n % 2 == 0 ? 8 : 13);
+    EXPECT_EQ(benches[n]["modes"].size(), 1u);
+  }
+  const std::string name = GetParam() == "slices" ? "slices of " : "", unit = name.empty() ? "^3 voxels" : "^2 pixels";
+  expect_contains(done(words).out, {name + "8" + unit, "\n\n", name + "13" + unit});
+  expect_contains(done(words + Words{"--dry-run"}).out, {name + "8" + unit, name + "13" + unit});
 }
 
 TEST_P(BenchScans, ADryRunMeasuresNothing) {
@@ -253,6 +271,7 @@ TEST(BenchGroups, MeasuresEveryShapeOnce) {
       fastest += row["fastest"] ? 1 : 0;
       least = std::min(least, row["seconds"].get<double>());
       if (row["fastest"]) first = row["seconds"];
+      expect_times(row);
       EXPECT_GE(row["median_seconds"], row["seconds"]);
       EXPECT_GE(row["runs"], 3);
     }
@@ -295,23 +314,44 @@ TEST(BenchGroups, LeaveTheTuningAsItWas) {
   EXPECT_THROW(bench_groups(device, scan_form("local"), scan, {{4, 4, 1}}, 1e-3), InputError);
 }
 
+// filters: rows are weighted and filtered, too.
+void expect_stages(const json& row, bool filters) {
+  const auto seconds = [&](const char* name) { return row[name].get<double>(); };
+  double sum = seconds("host_seconds");
+  for (const char* stage : {"upload_seconds", "layout_seconds", "kernel_seconds", "download_seconds"}) {
+    EXPECT_GT(seconds(stage), 0) << stage << row;
+    EXPECT_LT(seconds(stage), seconds("seconds")) << stage << row;
+    sum += seconds(stage);
+  }
+  sum += seconds("texture_copy_seconds");
+  EXPECT_EQ(seconds("texture_copy_seconds") > 0, row["mode"] == "texture") << row;
+  EXPECT_EQ(row.contains("filter_seconds"), filters) << row;
+  if (filters) {
+    EXPECT_GT(seconds("filter_seconds"), 0) << row;
+    sum += seconds("filter_seconds");
+  }
+  EXPECT_GT(seconds("host_seconds"), 0) << row;
+  EXPECT_GE(sum, (1 - 1e-9) * seconds("seconds")) << row;  // more where commands overlap
+  EXPECT_GT(seconds("first_call_seconds"), 0) << row;
+  expect_times(row);
+}
+
 TEST(BenchStages, AddUpToTheCall) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-  for (const auto& each : json(json::parse(
-           done(bench_of_column("backproject", {"--stages", "--modes", "exact,texture", "--json"})).out)["benches"])) {
+  const Words modes{"--stages", "--modes", "exact,texture", "--json"};
+  for (const auto& each : json(json::parse(done(bench_of_column("backproject", modes)).out)["benches"])) {
     ASSERT_EQ(each["stages"].size() + each["left_out"].size(), 2u);
-    for (const auto& row : each["stages"]) {
-      const auto seconds = [&](const char* name) { return row[name].get<double>(); };
-      EXPECT_GT(seconds("upload_seconds"), 0);
-      EXPECT_GT(seconds("layout_seconds"), 0);
-      EXPECT_GT(seconds("kernel_seconds"), 0);
-      EXPECT_GT(seconds("download_seconds"), 0);
-      EXPECT_EQ(seconds("texture_copy_seconds") > 0, row["mode"] == "texture");
-      EXPECT_GT(seconds("host_seconds"), 0);
-      EXPECT_LT(seconds("kernel_seconds"), seconds("seconds"));
-      EXPECT_GT(seconds("first_call_seconds"), 0);
-    }
+    for (const auto& row : each["stages"]) expect_stages(row, false);
   }
+  const Ran fdk = done(Words{"bench", "fdk", "--size", "16,20"} + modes);
+  const json benches = json::parse(fdk.out)["benches"];
+  EXPECT_EQ(benches[1]["volume"][0], 20);
+  for (const auto& each : benches) {
+    ASSERT_EQ(each["stages"].size() + each["left_out"].size(), 2u);
+    for (const auto& row : each["stages"]) expect_stages(row, true);
+  }
+  expect_contains(done({"bench", "fdk", "--size", "16", "--stages", "--modes", "exact"}).out,
+                  {"upload  weighting + filtering ", " layout  texture copy ", "host alone"});
   const Folder f;
   for (const auto& [more, part] :
        {std::pair{std::vector<std::string>{"--stages", "--modes", "siddon-adjoint"}, "--modes"},

@@ -13,6 +13,7 @@
 #include "apps/bench/denoise_bench.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
+#include "tests/support/bench_times.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline::bench_test {
@@ -46,6 +47,9 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
       names.insert(name);
       const double rate = form["voxel_iterations_per_s"], bytes = form["bytes_per_voxel_iteration"];
       EXPECT_GT(rate, 0) << name;
+      expect_times(form);
+      const double voxels = form["method"] == "pdu4d" ? 8 * 6 * 6 * 6 : 12 * 12 * 12;
+      EXPECT_NEAR(rate * form["seconds"].get<double>(), voxels, 1e-6) << name;
       EXPECT_GT(bytes, 5) << name;
       EXPECT_GT(form["share_of_copy"].get<double>(), 0) << name;
       EXPECT_NEAR(form["bytes_per_s"].get<double>(), rate * bytes, 1e-9 * rate * bytes) << name;
@@ -65,8 +69,8 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
     for (const auto& time : bench["time_to_gap"]) {
       EXPECT_TRUE(time["reached"].get<bool>()) << time;
       EXPECT_LE(time["relative_gap"].get<double>(), time["target"].get<double>());
-      EXPECT_GT(time["seconds_on_device"], 0);
-      EXPECT_GT(time["seconds_host_to_host"], 0);
+      expect_times(time, "seconds_on_device");
+      expect_times(time, "seconds_host_to_host");
       if (time["target"] == 1e-2) before = 0;
       EXPECT_GT(time["iterations"].get<int>(), before);
       before = time["iterations"];
@@ -135,6 +139,63 @@ TEST_F(Bench, PrintsTables) {
   EXPECT_NE(markdown.out.find("\n| pdu | in-place | "), std::string::npos) << markdown.out;
 }
 
+TEST_F(Bench, TakesListsAndAnyVolume) {
+  const Words words{"bench", "denoise", "--seconds", "0.001", "--json"};
+  const json cubes = json::parse(done(words + Words{"--size", "7,12", "--forms", "in-place"}).out)["benches"];
+  EXPECT_EQ(cubes[0]["volume"], (json{7, 7, 7}));
+  EXPECT_EQ(cubes[1]["volume"], (json{12, 12, 12}));
+  const json any =
+      json::parse(done(words + Words{"--volume", "13,6,9", "--forms", "in-place,frames,statistical"}).out)["benches"];
+  for (const auto& bench : any) {
+    EXPECT_EQ(bench["volume"], (json{13, 6, 9}));
+    EXPECT_EQ(bench["size"], 13);
+    EXPECT_EQ(bench["forms"].size(), 4u);  // pdu, spdu, tvgd, pdu4d
+    for (const auto& form : bench["forms"]) {
+      const double voxels = form["method"] == "pdu4d" ? 8 * 6 * 3 * 4 : 13 * 6 * 9;
+      EXPECT_NEAR(form["voxel_iterations_per_s"].get<double>() * form["seconds"].get<double>(), voxels, 1e-6) << form;
+    }
+    for (const auto& time : bench["time_to_gap"]) EXPECT_TRUE(time["reached"].get<bool>()) << time;
+  }
+}
+
+TEST_F(Bench, MeasuresKernelsBesideTheLimits) {
+  const Folder f;
+  const Words words{"bench", "denoise", "--kernels", "--size", "24", "--seconds", "0.002"};
+  const Ran ran = done(words + Words{"--forms", "all", "--json", "--svg", f / "roofline.svg"});
+  const json benches = json::parse(ran.out)["benches"];
+  for (const auto& bench : benches) {
+    const double copy = bench["copy_bytes_per_s"], peak = bench["peak_flops_per_s"];
+    EXPECT_GT(peak, 1e8);
+    std::map<std::string, double> bytes;
+    for (const auto& row : bench["kernels"]) {
+      expect_times(row);
+      const double voxels = row["method"] == "pdu4d" ? 8 * 12 * 12 * 12 : 24 * 24 * 24, seconds = row["seconds"],
+                   flops = row["flops_per_voxel"], moved = row["bytes_per_voxel"];
+      EXPECT_NEAR(row["flops_per_s"].get<double>() * seconds, voxels * flops, 1e-3) << row;
+      EXPECT_NEAR(row["bytes_per_s"].get<double>() * seconds, voxels * moved, 1e-3) << row;
+      EXPECT_NEAR(row["limit_flops_per_s"].get<double>(), std::min(peak, flops / moved * copy), 1e-6 * peak) << row;
+      EXPECT_NEAR(row["share_of_limit"].get<double>() * row["limit_flops_per_s"].get<double>(),
+                  row["flops_per_s"].get<double>(), 1e-6 * peak)
+          << row;
+      EXPECT_LE(row["flops_per_s"].get<double>(), 4 * peak) << row;  // the machine may be shared
+      bytes[row["method"].get<std::string>() + " " + row["form"].get<std::string>()] += moved;
+    }
+    EXPECT_EQ(bytes.size() + bench["left_out"].size(), 26u);
+    EXPECT_EQ(bytes["pdu in-place"], 52);
+    EXPECT_EQ(bytes["spdu reference"], 68);
+    EXPECT_EQ(bytes["pdu4d frames"], 68);
+  }
+  const std::string drawing = content(f / "roofline.svg");
+  std::size_t dots = 0;
+  for (auto at = drawing.find("<circle"); at != std::string::npos; at = drawing.find("<circle", at + 1)) ++dots;
+  EXPECT_EQ(dots, benches[0]["kernels"].size());
+  expect_contains(drawing, {"Gflop/s", "operations a byte", "pdu in-place, pdu_dual"});
+  expect_contains(done(words + Words{"--forms", "in-place"}).out, {"of the limit", "\npdu     in-place  pdu_primal "});
+  refused({"bench", "denoise", "--svg", f / "r.svg"}, {"--svg", "--kernels"});
+  refused(words + Words{"--svg", f / "r.png"}, {"--svg", ".svg"});
+  refused(words + Words{"--trace", f / "t.json"}, {"--trace"});
+}
+
 TEST_F(Bench, ADryRunMeasuresNothing) {
   const Folder f;
   const Ran ran = done({"bench", "denoise", "--size", "16", "--dry-run", "--report", f / "report.json"});
@@ -174,12 +235,12 @@ TEST_F(Bench, FitsTheDevice) {
   DenoiseBenchOptions options;
   const auto devices = open_devices({.device_memory = std::size_t{64} << 20});
   const auto small = plan_denoise_bench(devices.front(), options);
-  EXPECT_LT(small.size, 192u);
-  EXPECT_GT(small.size, 64u);
+  EXPECT_LT(small.volume[0], 192u);
+  EXPECT_GT(small.volume[0], 64u);
   EXPECT_LE(small.bytes, std::size_t{64} << 20);
-  options.size = 128;  // one volume: 8 MiB; in place 5 of them, with 32 bits in one pass 9
+  options.volume = {128, 128, 128};  // one volume: 8 MiB; in place 5 of them, with 32 bits in one pass 9
   const auto given = plan_denoise_bench(devices.front(), options);
-  EXPECT_EQ(given.size, 128u);
+  EXPECT_EQ(given.volume[2], 128u);
   EXPECT_EQ(form_name(given.forms.front()), "in-place");
   EXPECT_FALSE(given.left_out.empty());
   EXPECT_LE(given.bytes, std::size_t{64} << 20);

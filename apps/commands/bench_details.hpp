@@ -1,4 +1,4 @@
-// `halocline bench backproject --groups` and `--stages`.
+// `halocline bench backproject --groups`, and `--stages` of it and of `halocline bench fdk`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,8 +18,8 @@ std::vector<std::string> group_modes();
 std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,
                                                        const std::string& groups, bool markdown,
                                                        const Progress& progress);
-std::pair<nlohmann::json, std::string> bench_stages_of(const Device& device, const ScanBenchOptions& options,
-                                                       bool markdown);
+std::pair<nlohmann::json, std::string> bench_stages_of(ScanBench bench, const Device& device,
+                                                       const ScanBenchOptions& options, bool markdown);
 
 /// "NVIDIA H200 (platform, driver), 300 x 300 x 1200 voxels, 3 views of 300 x 1548 pixels"
 std::string scan_heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan);

@@ -1,4 +1,4 @@
-#include "apps/commands/bench_backproject.hpp"
+#include "apps/commands/bench_details.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,14 +17,16 @@ namespace {
 
 // A device's bench: what is measured on, and the forms that are not, with the reasons.
 struct Bench {
+  ScanBench kind{};
   ScanBenchPlan plan;
   Scan scan;
   std::vector<std::string> left_out;
 };
 
-Bench bench_of(const Device& device, const ScanBenchOptions& options) {
+Bench bench_of(ScanBench kind, const Device& device, const ScanBenchOptions& options) {
   Bench bench;
-  bench.plan = plan_scan_bench(ScanBench::backproject, device, options);
+  bench.kind = kind;
+  bench.plan = plan_scan_bench(kind, device, options);
   bench.scan = scan_of(bench.plan);
   bench.left_out = bench.plan.left_out;
   return bench;
@@ -41,8 +43,8 @@ nlohmann::json json_of(const Device& device, const Bench& bench) {
 std::string text_of(const Device& device, const Bench& bench, const BenchTable& table, std::size_t left,
                     bool markdown) {
   const char* gap = markdown ? "\n" : "";
-  return scan_heading(ScanBench::backproject, device.info(), bench.plan) + "\n" + gap +
-         bench_table(table, markdown, left) + gap + left_out_text(bench.left_out);
+  return scan_heading(bench.kind, device.info(), bench.plan) + "\n" + gap + bench_table(table, markdown, left) + gap +
+         left_out_text(bench.left_out);
 }
 
 std::string ms(double seconds) {
@@ -62,9 +64,9 @@ std::vector<std::string> group_modes() {
 std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, const ScanBenchOptions& options,
                                                        const std::string& groups, bool markdown,
                                                        const Progress& progress) {
-  Bench bench = bench_of(device, options);
+  Bench bench = bench_of(ScanBench::backproject, device, options);
   const auto wanted = groups_of(groups, device.info().max_work_group, bench.plan.volume[0], bench.plan.volume[1]);
-  BenchTable table{{"mode", "group", "", "ms", "spread", "of the default"}};
+  BenchTable table{{"mode", "group", "", "ms", mean_heading, "spread", "of the default"}};
   auto rows = nlohmann::json::array();
   for (const auto& mode : bench.plan.modes) {
     ModeGroups found;
@@ -82,16 +84,16 @@ std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, con
       const double part = in_use == found.times.end() ? 1 : each.times.least / in_use->times.least;
       table.push_back({mode, fmt::format("{} x {}", each.group[0], each.group[1]),
                        fmt::format("{}{}", each.in_use ? "default " : "", fastest ? "fastest" : ""),
-                       ms(each.times.least), fmt::format("{:.1f} %", 100 * each.times.spread()),
+                       ms(each.times.least), mean_cell(each.times), fmt::format("{:.1f} %", 100 * each.times.spread()),
                        fmt::format("{:.3f}", part)});
       rows.push_back({{"mode", mode},
                       {"kernel", found.kernel},
                       {"group", {each.group[0], each.group[1]}},
                       {"default", each.in_use},
                       {"fastest", fastest},
-                      {"seconds", each.times.least},
                       {"median_seconds", each.times.median},
                       {"runs", each.times.runs}});
+      put_times(rows.back(), "seconds", each.times);
     }
   }
   nlohmann::json json = json_of(device, bench);
@@ -99,26 +101,30 @@ std::pair<nlohmann::json, std::string> bench_groups_of(const Device& device, con
   return {json, text_of(device, bench, table, 3, markdown)};
 }
 
-std::pair<nlohmann::json, std::string> bench_stages_of(const Device& device, const ScanBenchOptions& options,
-                                                       bool markdown) {
+std::pair<nlohmann::json, std::string> bench_stages_of(ScanBench kind, const Device& device,
+                                                       const ScanBenchOptions& options, bool markdown) {
   constexpr int runs = 3;
-  const Bench bench = bench_of(device, options);
-  BenchTable table{
-      {"mode", "ms first call", "ms a call", "upload", "layout", "texture copy", "kernel", "download", "host alone"}};
+  const bool fdk = kind == ScanBench::fdk;
+  const Bench bench = bench_of(kind, device, options);
+  BenchTable table{{"mode", "ms first call", "ms a call", mean_heading}};
   auto rows = nlohmann::json::array();
   for (const auto& mode : bench.plan.modes) {
-    const BackprojectionStages stages = bench_stages(device, scan_form(mode), bench.scan, runs);
-    table.push_back({mode, ms(stages.first_call), ms(stages.call), ms(stages.upload), ms(stages.layout),
-                     ms(stages.texture_copy), ms(stages.kernel), ms(stages.download), ms(stages.host())});
-    rows.push_back({{"mode", mode},
-                    {"first_call_seconds", stages.first_call},
-                    {"seconds", stages.call},
-                    {"upload_seconds", stages.upload},
-                    {"layout_seconds", stages.layout},
-                    {"texture_copy_seconds", stages.texture_copy},
-                    {"kernel_seconds", stages.kernel},
-                    {"download_seconds", stages.download},
-                    {"host_seconds", stages.host()}});
+    const CallStages stages = bench_stages(device, fdk, scan_form(mode), bench.scan, runs);
+    table.push_back({mode, ms(stages.first_call), ms(stages.call.least), mean_cell(stages.call)});
+    rows.push_back({{"mode", mode}, {"first_call_seconds", stages.first_call}});
+    put_times(rows.back(), "seconds", stages.call);
+    const auto put = [&](const char* heading, const char* key, double seconds) {
+      if (table.size() == 2) table.front().emplace_back(heading);
+      table.back().push_back(ms(seconds));
+      rows.back()[key] = seconds;
+    };
+    put("upload", "upload_seconds", stages.upload);
+    if (fdk) put("weighting + filtering", "filter_seconds", stages.filter);
+    put("layout", "layout_seconds", stages.layout);
+    put("texture copy", "texture_copy_seconds", stages.texture_copy);
+    put("kernel", "kernel_seconds", stages.kernel);
+    put("download", "download_seconds", stages.download);
+    put("host alone", "host_seconds", stages.host());
   }
   nlohmann::json json = json_of(device, bench);
   json["stages"] = std::move(rows);
