@@ -445,7 +445,7 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
 
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:
-    """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
+    """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls, gravel (random grains, by seed=)."""
     call = Call("phantom")
     call.set("type", _check.text(name, "name", "shepp-logan"))
     call.spell("type", "name")
