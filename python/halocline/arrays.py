@@ -30,11 +30,20 @@ adjoint_gradient = _core.adjoint_gradient
 shift = _core.shift
 sum = _core.sum
 dot = _core.dot
+max = _core.max
+min = _core.min
 
 
-def norm(a: Any) -> Any:
-    """The Euclidean norm, a Scalar."""
-    return sqrt(dot(a, a))
+def norm(a: Any, order: float = 2) -> Any:
+    """The norm, a Scalar: Euclidean, of order 1 or, of order inf, the largest absolute value. Raises ValueError for
+    another order."""
+    if order == 2:
+        return sqrt(dot(a, a))
+    if order == 1:
+        return sum(abs(a))
+    if order == np.inf:
+        return _core.norm_inf(a)
+    raise ValueError(f"order= is {order!r}; expected 1, 2 or inf")
 
 
 class DeviceOperator:

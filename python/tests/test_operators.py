@@ -38,6 +38,20 @@ def test_formulas_are_numpys(geometry, grid, volume, projections):
     assert np.array_equal(on.operator(x).get(), projections)
 
 
+def test_largest_and_least_are_numpys(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    for values in (volume - np.float32(0.01), projections):
+        x = on.array(values)
+        assert float(x.max()) == values.max() == float(arrays.max(x)) and float(x.min()) == values.min() == float(arrays.min(x))
+        assert float((2 * x).max()) == 2 * values.max() and float(arrays.norm(x, np.inf)) == np.abs(values).max()
+        assert float(arrays.norm(x, 1)) == pytest.approx(float(np.abs(values.astype(float)).sum()), rel=1e-6)
+        with pytest.raises(ValueError, match="order= is 3"):
+            arrays.norm(x, 3)
+    with_nan = volume.copy()
+    with_nan[7, 3, 5] = np.nan
+    assert np.isnan(float(on.array(with_nan).max())) and np.isnan(float(on.array(with_nan).min()))
+
+
 def test_a_formula_is_one_pass(geometry, grid, volume):
     on = hc.Context(geometry, grid)
     x, p = on.array(volume), on.array(volume)
