@@ -18,6 +18,7 @@ from . import _drivers
 _drivers.find()
 
 from . import _core, arrays, plan  # noqa: E402
+from ._algebra import vstack  # noqa: E402
 from ._call import ProgressState  # noqa: E402
 from ._logging import HaloclineWarning  # noqa: E402
 from .arrays import Context  # noqa: E402
@@ -40,5 +41,5 @@ __all__ = [
     "Axis", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "ImageFile",
     "Info", "InputError", "Interrupted", "Metrics", "Operator", "Patches", "PlanError", "ProgressState", "Slices", "adjoint_error", "arrays",
     "backproject", "counts", "denoise", "device", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise", "noise_map", "open", "phantom", "plan",
-    "project", "read", "reconstruct", "report", "run", "set_device", "to_autograd", "write",
+    "project", "read", "reconstruct", "report", "run", "set_device", "to_autograd", "vstack", "write",
 ]

@@ -275,6 +275,10 @@ void add_operators(nb::module_& module) {
              });
            })
       .def("adjoint", &LinearOperator::adjoint)
+      .def("times", [](const LinearOperator& A, const Scalar& s) { return recorded([&] { return s * A; }); })
+      .def("plus", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A + B; }); })
+      .def("minus", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A - B; }); })
+      .def("after", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A * B; }); })
       .def("move_to",
            [](const LinearOperator& A, const GeometryFile& geometry, const std::optional<GridTuple>& stack) {
              const ex::Space& own = A.range().kind() == ArrayKind::projections ? A.range() : A.domain();
