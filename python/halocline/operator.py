@@ -34,7 +34,7 @@ class Operator(HostOperator):
         grid = geometry.grid_of(grid)
         ends = (grid.shape, geometry.shape)
         super().__init__(*(ends if _transposed is None else ends[::-1]))
-        self.geometry, self.grid, self.options, self._form = geometry, grid, options, operator
+        self.geometry, self.grid, self.options, self.form = geometry, grid, options, operator
         self._stored: Optional[DeviceOperator] = None
         if _transposed is None and operator != "rays":
             self._stored = Context(geometry, grid, operator=operator, **options).operator
@@ -72,12 +72,17 @@ class Operator(HostOperator):
             self._other = Operator(self.geometry, self.grid, _transposed=self, **self.options)
         return self._other
 
+    @property
+    def is_adjoint(self) -> bool:
+        """True of A.T."""
+        return self._transposed_of is not None
+
     def subset(self, views: Any) -> "Operator":
         """The operator of some of the views: A.subset([7, 0, 3]), A[3::8]. It is that of geometry[views]. Raises IndexError
         for others than there are, InputError for an adjoint."""
-        if self._transposed_of is not None:
+        if self.is_adjoint:
             raise InputError("A.T has no views of its own; take A.subset(views).T")
-        return Operator(self.geometry[views], self.grid, operator=self._form, **self.options)
+        return Operator(self.geometry[views], self.grid, operator=self.form, **self.options)
 
     def __getitem__(self, views: Any) -> "Operator":
         return self.subset(views)
