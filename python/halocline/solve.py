@@ -221,8 +221,7 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Term] = (), so
     if not callable(A) or not hasattr(A, "T"):
         raise TypeError(f"A= is {type(A).__name__}; expected an operator with A(x) and A.T(y)")
     parts, spacing = _gathered(terms)
-    bounded = bool(np.isfinite([parts["lower"], parts["upper"]]).any())
-    plain = not parts["tv"] and not bounded
+    plain = not parts["tv"] and not np.isfinite([parts["lower"], parts["upper"]]).any()
     if isinstance(A, Operator) and not A.is_adjoint and not parts["tikhonov"] and spacing is None and solver != "pdhg":
         method = solver if solver != "auto" else "cgls" if plain else "spdhg" if parts["tv"] else "nesterov"
         return _by_method(A, y, parts, method, iterations=iterations, init=x0, weights=weights, **options)
@@ -238,9 +237,8 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Term] = (), so
     if isinstance(A, DeviceOperator) and not given:
         y, weights, x0 = (None if each is None else _loaded(each, space) for each, space in ((y, A.range), (weights, A.range), (x0, A.domain)))
     on_devices = given or isinstance(A, DeviceOperator)
-    start = 0.0 * A.T(y) if x0 is None else x0
     problem = _Problem(A, y, weights, _OnDevices() if on_devices else _Numpy(spacing), **parts)
-    x = _SOLVERS[name](problem, start, 100 if iterations is None else int(iterations))
+    x = _SOLVERS[name](problem, 0.0 * A.T(y) if x0 is None else x0, 100 if iterations is None else int(iterations))
     return x.get() if on_devices and not given else x
 
 
