@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "algorithms/calibration/kernel_programs.hpp"
 #include "algorithms/calibration/self_check.hpp"

@@ -23,7 +23,8 @@ class Operator(HostOperator):
 
     As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
     scipy.sparse.linalg.lsqr(A, y.ravel()). 2 * A, A + B, A - B and A @ B are operators like it, and A[3::8] is that of some
-    views. options: those of project and backproject (projector="siddon", device=...). operator: "matrix" stores the system matrix of scans whose rays run within slices, "matrix-half" with vectors in half
+    views. options: those of project and backproject (projector="siddon", device=...).
+    operator: "matrix" stores the system matrix of scans whose rays run within slices, "matrix-half" with vectors in half
     precision, "symmetric" an eighth of it, "auto" where that pays; options are those of a Context then, on whose devices
     it is as long as this operator or its adjoint.
     """

@@ -38,9 +38,6 @@ class Bounds:
     upper: float = np.inf
 
 
-Term = Union[TotalVariation, Tikhonov, Bounds]
-
-
 @dataclass
 class _Problem:
     """1/2 sum w (A x - y)^2 + tikhonov / 2 sum x^2 + tv TV(x), within bounds. y: an array, or a tuple of a stack."""
@@ -179,7 +176,7 @@ def _pdhg(p: _Problem, x: Any, iterations: int) -> Any:
 _SOLVERS = {"cgls": _cgls, "fista": _fista, "pdhg": _pdhg}
 
 
-def _gathered(terms: Sequence[Term]) -> Tuple[dict[str, float], Any]:
+def _gathered(terms: Sequence[Any]) -> Tuple[dict[str, float], Any]:
     """Sums of strengths, the tightest bounds, and the spacing of the variation."""
     found, spacing = {"tv": 0.0, "tikhonov": 0.0, "lower": -np.inf, "upper": np.inf}, None
     for term in terms:
@@ -205,7 +202,7 @@ def _by_method(A: Operator, y: Any, parts: dict[str, float], method: str, **sett
     return reconstruct(y, A.geometry, A.grid, method=method, operator=A.form, **{**A.options, **given})
 
 
-def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Term] = (), solver: str = "auto", iterations: Optional[int] = None,
+def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Any] = (), solver: str = "auto", iterations: Optional[int] = None,
           x0: Any = None, **options: Any) -> Any:
     """The x with the least 1/2 sum w (A x - y)^2 + sum of terms, by an iterative solver.
 
@@ -235,7 +232,7 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Term] = (), so
     if isinstance(A, Operator) and spacing is None and not A.is_adjoint:  # its arrays stay on the devices
         A = Context(A.geometry, A.grid, operator=A.form, **A.options).operator
     if isinstance(A, DeviceOperator) and not given:
-        y, weights, x0 = (None if each is None else _loaded(each, space) for each, space in ((y, A.range), (weights, A.range), (x0, A.domain)))
+        y, weights, x0 = _loaded(y, A.range), _loaded(weights, A.range), _loaded(x0, A.domain)
     on_devices = given or isinstance(A, DeviceOperator)
     problem = _Problem(A, y, weights, _OnDevices() if on_devices else _Numpy(spacing), **parts)
     x = _SOLVERS[name](problem, 0.0 * A.T(y) if x0 is None else x0, 100 if iterations is None else int(iterations))
@@ -243,6 +240,8 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Term] = (), so
 
 
 def _loaded(values: Any, space: Any) -> Any:
+    if values is None:
+        return None
     found, expected = np.ascontiguousarray(values, np.float32), tuple(space.grid[0][::-1])
     if found.shape != expected:
         raise ValueError(f"an array is {found.shape}; the operator has {expected}")
