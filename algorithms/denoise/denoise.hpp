@@ -61,6 +61,7 @@ struct DenoiseResult {
   double fidelity = 0;  // ||u - f||_2
   double truth_rmse = std::numeric_limits<double>::quiet_NaN(),
          truth_relative = std::numeric_limits<double>::quiet_NaN();  // of the last record
+  double truth_maximum = std::numeric_limits<double>::quiet_NaN();   // the largest value of the truth
   bool converged = false;                                            // gap or target reached; filters: true
   std::string alpha_choice;                                          // how alpha (tvgd: the target) was chosen
   /// Estimated in the input; with weights, where the weight is 1. Not a number where nothing needed it: alpha was

@@ -191,6 +191,7 @@ void DenoiseJob::check() {
   if (parameters_.compared) {
     require_same_grid(grid_, "the volume", parameters_.truth->grid, "`truth`");
     truth_norm_ = norm_of(MemorySource(*parameters_.truth));
+    result_.truth_maximum = value_range(MemorySource(*parameters_.truth)).greatest;
   }
   weighted_ = parameters_.method == "spdu" || parameters_.statistical;
   variances_ = weights_ != nullptr && !weighted_;

@@ -171,7 +171,7 @@ auto adjoint_gradient(const E& x, int axis) {
   return adjoint_gradient(Array(x), axis);
 }
 
-/// Records a sum over all elements.
+/// Records a sum over all elements, or their largest value.
 Scalar reduce(const Form& form, Leaves leaves);
 
 /// The sum of all elements, in double where the device has it, in an order that no split changes.
@@ -206,6 +206,23 @@ Scalar squared_distance(const A& a, const B& b) {
 template <ArrayLike A>
 Scalar norm(const A& a) {
   return sqrt(dot(a, a));
+}
+
+/// The largest element, the same bits for every split; 0 has no sign. NaN if one of them is, as NumPy has it.
+template <ArrayLike A>
+Scalar max(const A& a) {
+  const auto root = node<Op::largest>(a);
+  return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
+}
+/// The least element, likewise.
+template <ArrayLike A>
+Scalar min(const A& a) {
+  return Scalar(0) - max(-a);
+}
+/// The largest absolute value, likewise.
+template <ArrayLike A>
+Scalar norm_inf(const A& a) {
+  return max(abs(a));
 }
 
 template <class E>

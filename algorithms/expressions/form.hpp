@@ -31,7 +31,8 @@ enum class Op : std::uint8_t {
   sum,
   product_sum,         ///< of the products of the last two
   triple_product_sum,  ///< of the last three
-  distance_sum         ///< of the squared differences of the last two
+  distance_sum,        ///< of the squared differences of the last two
+  largest              ///< of the values, instead of their sum
 };
 
 /// Operations in the order of their execution: operands first.

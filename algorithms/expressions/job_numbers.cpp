@@ -28,9 +28,10 @@ std::string assignment(int place, const std::string& value) {
 
 }  // namespace
 
-NumbersKernel::NumbersKernel(const std::vector<int>& sums) {
+NumbersKernel::NumbersKernel(const std::vector<int>& sums, bool largest) {
   for (std::size_t c = 0; c < sums.size(); ++c)
-    lines_ += assignment(sums[c], fmt::format("added_up(sums, count, {}, {})", sums.size(), c));
+    lines_ += assignment(sums[c],
+                         fmt::format("{}(sums, count, {}, {})", largest ? "largest_of" : "added_up", sums.size(), c));
 }
 
 void NumbersKernel::add(int place, const ScalarNode& number, const std::function<int(const ScalarNode&)>& place_of) {
@@ -96,7 +97,7 @@ void JobNumbers::add_sums(Step& step, const std::vector<std::shared_ptr<ScalarNo
     places.push_back(take(sum));
     sum->on_device = places.back();
   }
-  last_ = std::make_shared<NumbersKernel>(std::move(places));
+  last_ = std::make_shared<NumbersKernel>(places, step.largest);
   step.work = [work = step.work, numbers = last_, views = step.over == Domain::views, fp64](
                   Slab& slab, const WorkRange& part, const Scalars& scalars) {
     work(slab, part, scalars);

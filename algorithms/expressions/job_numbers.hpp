@@ -17,8 +17,8 @@ namespace halocline::expressions {
 /// The kernel that follows a pass with sums: it adds them up over the slices or views, and computes what follows.
 class NumbersKernel {
  public:
-  /// sums: their places among the numbers.
-  explicit NumbersKernel(const std::vector<int>& sums);
+  /// sums: their places among the numbers. largest: they are the largest values instead.
+  explicit NumbersKernel(const std::vector<int>& sums, bool largest = false);
   /// Adds number `place`. `place_of`: of the sums that it follows from.
   void add(int place, const ScalarNode& number, const std::function<int(const ScalarNode&)>& place_of);
   /// `count`: slices or views. What is added afterwards counts for later launches.

@@ -195,12 +195,13 @@ class PassText {
   void reduce(Op op, Formula& formula) {
     const char* sign = op == Op::distance_sum ? " - " : " * ";
     std::string term;
-    for (int n = op == Op::sum ? 1 : op == Op::triple_product_sum ? 3 : 2; n > 0; --n) {
+    for (int n = op == Op::sum || op == Op::largest ? 1 : op == Op::triple_product_sum ? 3 : 2; n > 0; --n) {
       const std::string name = fmt::format("t{}", values_++);
       body_ += fmt::format("  const float {} = {};\n", name, formula.pop().text);
       term = fmt::format("(real){}{}", name, term.empty() ? "" : sign + term);
     }
     if (op == Op::distance_sum) term = fmt::format("({}) * ({})", term, term);
+    if (op == Op::largest) term += " + (real)0";  // -0 becomes 0: which of them is found depends on the order
     terms_ += (terms_.empty() ? "" : ", ") + term;
   }
 

@@ -39,6 +39,7 @@ Roles roles_of(const Pass& pass) {
     for (const Op op : line.form->code) {
       if (op == Op::scalar) roles.scalars.push_back(line.on_device.at(next_scalar++));
       roles.sums += is_reduction(op) ? 1 : 0;
+      roles.largest += op == Op::largest ? 1 : 0;
       if (!takes_array(op)) continue;
       const Pass::Element& element = line.operands[next++];
       Role& role = roles.arrays[static_cast<std::size_t>(element.array)];
@@ -96,7 +97,7 @@ bool PassBuilder::takes(const Statement& statement) const {
   pass.kept.assign(storages.size(), true);
   const Roles roles = roles_of(pass);
   return storages.size() <= most_arrays && roles.scalars.size() <= most_scalars && roles.sums <= most_sums &&
-         may_run_at_once(roles);
+         (roles.largest == 0 || roles.largest == roles.sums) && may_run_at_once(roles);
 }
 
 void PassBuilder::add(Statement statement) {

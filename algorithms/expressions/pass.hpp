@@ -41,7 +41,7 @@ struct Role {
 struct Roles {
   std::vector<Role> arrays;
   std::vector<bool> scalars;  ///< true: one of the numbers on the device
-  int sums = 0;
+  int sums = 0, largest = 0;  ///< reductions; those that find the largest, which share no pass with others
   bool neighbours = false;
   int halo_low = 0, halo_high = 0;  ///< slices beside its own that it reads
   bool reads_numbers() const { return std::find(scalars.begin(), scalars.end(), true) != scalars.end(); }
@@ -50,7 +50,7 @@ Roles roles_of(const Pass& pass);
 
 /// OpenCL C of a pass, the function "expression", or "stencil" where neighbours are read without sums. Arguments: the
 /// arrays that are any, the scalars in order as float32 (places of those on the device as int, then their array); then
-/// partials and extent if there are sums (cl/sums.clh),
+/// partials and extent if there are sums (cl/sums.clh, with LARGEST where they are largest values),
 /// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
 /// along x, a macro.
 std::string kernel_text(const Pass& pass);

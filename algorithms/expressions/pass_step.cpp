@@ -27,9 +27,11 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
   step.halo_high = kernel.roles.halo_high;
   const int sums = kernel.roles.sums;
   if (sums > 0) step.sums = sums;
+  step.largest = kernel.roles.largest > 0;
   if (sums > 0 && !volume) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
-  step.work = [file = kernel.file, wide_file = kernel.wide_file, neighbours = kernel.roles.neighbours, sums, volume,
-               reads_numbers = kernel.roles.reads_numbers(), size, variants, arrays = step.arrays,
+  step.work = [file = kernel.file, wide_file = kernel.wide_file, neighbours = kernel.roles.neighbours, sums,
+               largest = step.largest, volume, reads_numbers = kernel.roles.reads_numbers(), size, variants,
+               arrays = step.arrays,
                numbers = std::move(numbers)](Slab& slab, const WorkRange& part, const Scalars& known) {
     const Range range = volume ? part.slices : part.views;
     const std::int32_t offset = volume ? slab.offset() : number(range.begin);
@@ -56,8 +58,9 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
                                  offset,          number(range.begin), number(range.end)};
     if (sums > 0) arguments.emplace_back(out("partials"));
     arguments.emplace_back(argument_struct(extent));
+    const SliceSums reduction(size, sums, variants);
     if (sums > 0)
-      SliceSums(size, sums, variants).launch(slab, file, "expression", range, offset, arguments);
+      (largest ? reduction.of_largest() : reduction).launch(slab, file, "expression", range, offset, arguments);
     else
       slab.launch({file, "stencil", option}, {(size[0] + own - 1) / own, size[1], count}, arguments);
   };

@@ -6,6 +6,7 @@
 
 #include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/gap_rule.hpp"
+#include "algorithms/metrics/metrics.hpp"
 
 namespace halocline {
 namespace {
@@ -59,6 +60,7 @@ nlohmann::json denoise_results(const DenoiseSettings& denoise, const DenoiseResu
                          {"fidelity", result.fidelity}};
   put(results, "truth_rmse", result.truth_rmse);
   put(results, "truth_relative", result.truth_relative);
+  put(results, "truth_psnr", peak_signal_to_noise(result.truth_maximum, result.truth_rmse * result.truth_rmse));
   put(results, "noise_sigma", result.noise_sigma);
   if (!result.warnings.empty()) results["warnings"] = result.warnings;
   if (is_filter(parameters.method)) {  // nothing was chosen, and there is nothing to converge to
@@ -98,6 +100,7 @@ nlohmann::json denoise_results(const DenoiseSettings& denoise, const DenoiseResu
     put(entry, "relative_gap", record.relative_gap);
     put(entry, "truth_rmse", record.truth_rmse);
     put(entry, "truth_relative", record.truth_relative);
+    put(entry, "truth_psnr", peak_signal_to_noise(result.truth_maximum, record.truth_rmse * record.truth_rmse));
     results["history"].push_back(std::move(entry));
   }
   return results;

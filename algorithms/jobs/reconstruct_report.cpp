@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "algorithms/metrics/metrics.hpp"
 #include "host/system/log.hpp"
 #include "host/system/plural.hpp"
 
@@ -29,14 +30,15 @@ double relative_residual(const ReconstructionResult& result) {
   return result.projections > 0 ? result.residual / result.projections : 0;
 }
 
-nlohmann::json record_json(const ReconstructionRecord& record, bool penalised) {
+nlohmann::json record_json(const ReconstructionRecord& record, double truth_maximum, bool penalised) {
   nlohmann::json result{{"passes", record.passes}, {"residual", record.residual}, {"seconds", record.seconds}};
   const auto put = [&](const char* name, double value) {
-    if (!std::isnan(value)) result[name] = value;
+    if (std::isfinite(value)) result[name] = value;
   };
   put("normal_residual", record.normal_residual);
   put("truth_rmse", record.truth_rmse);
   put("truth_relative", record.truth_relative);
+  put("truth_psnr", peak_signal_to_noise(truth_maximum, record.truth_rmse * record.truth_rmse));
   if (penalised)
     result.update({{"primal", record.primal}, {"dual", record.dual}, {"relative_gap", record.relative_gap}});
   return result;
@@ -85,14 +87,12 @@ nlohmann::json reconstruct_results(const ReconstructSettings& settings, const Re
                          {"relative_residual", relative_residual(result)},
                          {"stopped_by", what_ended(result, penalised)}};
   for (const ReconstructionRecord& record : result.history)
-    results["history"].push_back(record_json(record, penalised));
+    results["history"].push_back(record_json(record, result.truth_maximum, penalised));
   if (!result.history.empty() && !std::isnan(result.history.back().normal_residual))
     results["normal_residual"] = result.history.back().normal_residual;
-  if (!result.history.empty() && !std::isnan(result.history.back().truth_rmse)) {
-    results["truth_rmse"] = result.history.back().truth_rmse;
-    if (!std::isnan(result.history.back().truth_relative))
-      results["truth_relative"] = result.history.back().truth_relative;
-  }
+  if (!result.history.empty())
+    for (const char* name : {"truth_rmse", "truth_relative", "truth_psnr"})
+      if (results["history"].back().contains(name)) results[name] = results["history"].back()[name];
   if (result.diverged) results["diverged"] = true;
   if (weighted) results["chi2"] = result.residual * result.residual / result.rays;
   if (penalised && !result.history.empty()) {

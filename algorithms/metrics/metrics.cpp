@@ -287,6 +287,11 @@ double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b) {
   return ratio_to_noise(std::abs(a.mean - b.mean), noise);
 }
 
+double peak_signal_to_noise(double peak, double mse) {
+  if (!(peak > 0)) return nan;
+  return mse == 0 ? HUGE_VAL : 10 * std::log10(peak * peak / mse);
+}
+
 Comparison compare_images(const Volume& image, const Volume& reference, const std::string& image_name,
                           const std::string& reference_name) {
   require_same_grid(image.grid, image_name, reference.grid, reference_name);
@@ -295,9 +300,7 @@ Comparison compare_images(const Volume& image, const Volume& reference, const st
   Comparison out;
   out.mse = sums.squares / count;
   out.rmse = std::sqrt(out.mse);
-  out.psnr = !(sums.maximum > 0) ? nan
-             : out.mse == 0      ? HUGE_VAL
-                                 : 10 * std::log10(sums.maximum * sums.maximum / out.mse);
+  out.psnr = peak_signal_to_noise(sums.maximum, out.mse);
   out.ssim = ssim_of(image, reference, sums);
   out.correlation = correlation_of(image, reference, sums);
   out.mean_difference = sums.difference / count;

@@ -40,6 +40,10 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box);
 /// is no noise, NaN where there is no contrast either.
 double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b);
 
+/// Peak signal-to-noise ratio of a mean squared error, 10 log10(peak^2 / mse) in dB; NaN unless the peak is positive,
+/// infinite for an error of 0.
+double peak_signal_to_noise(double peak, double mse);
+
 /// All measures against a reference. NaN marks what the data do not define; PSNR of equal images is infinite.
 struct Comparison {
   double mse = 0, rmse = 0;

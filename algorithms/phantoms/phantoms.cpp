@@ -12,6 +12,7 @@
 #include <numbers>
 #include <thread>
 
+#include "algorithms/phantoms/gravel.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 
@@ -194,7 +195,7 @@ std::vector<Primitive> scaled(std::vector<Primitive> primitives, double length, 
 }  // namespace
 
 const std::vector<std::string>& phantom_names() {
-  static const std::vector<std::string> names{"shepp-logan", "shepp-logan-hc", "blade", "two-balls"};
+  static const std::vector<std::string> names{"shepp-logan", "shepp-logan-hc", "blade", "two-balls", "gravel"};
   return names;
 }
 
@@ -209,7 +210,11 @@ PhantomType phantom_type(const std::string& name) {
   return static_cast<PhantomType>(found - names.begin());
 }
 
-std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, double mu) {
+std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, double mu,
+                                          std::optional<std::uint64_t> seed) {
+  if (seed && type != PhantomType::gravel)
+    throw InputError(fmt::format("`seed` is {}, but the phantom {} has nothing random; leave it out, or take gravel",
+                                 *seed, phantom_names()[static_cast<std::size_t>(type)]));
   switch (type) {
     case PhantomType::shepp_logan:
       return shepp_logan(width_mm, mu, false);
@@ -217,9 +222,16 @@ std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, dou
       return shepp_logan(width_mm, mu, true);
     case PhantomType::blade:
       return blade(width_mm, mu);
+    case PhantomType::gravel:
+      return gravel(width_mm, mu, seed.value_or(1));
     default:
       return two_balls(width_mm, mu);
   }
+}
+
+std::vector<Primitive> gravel(double width_mm, double mu, std::uint64_t seed) {
+  check_size(width_mm, mu);
+  return scaled(unit_gravel(seed), width_mm, mu);
 }
 
 std::vector<Primitive> shepp_logan(double width_mm, double mu, bool high_contrast) {

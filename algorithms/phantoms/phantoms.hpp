@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,7 @@ struct Primitive {
   double value = 0;                            ///< 1/mm
 };
 
-enum class PhantomType { shepp_logan, shepp_logan_hc, blade, two_balls };
+enum class PhantomType { shepp_logan, shepp_logan_hc, blade, two_balls, gravel };
 
 /// The names of the phantoms, in the order of PhantomType.
 const std::vector<std::string>& phantom_names();
@@ -35,9 +37,11 @@ const std::vector<std::string>& phantom_names();
 /// The phantom of that name; throws InputError that lists the names.
 PhantomType phantom_type(const std::string& name);
 
-/// The primitives of a phantom for a box of width_mm centred on the isocentre; its value 1 is `mu` (1/mm). Throws
-/// InputError if the width is not positive and finite or mu is not finite.
-std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, double mu);
+/// The primitives of a phantom for a box of width_mm centred on the isocentre; its value 1 is `mu` (1/mm). seed: of
+/// gravel's random numbers, 1 by default. Throws InputError if the width is not positive and finite, mu is not finite
+/// or another phantom gets a seed.
+std::vector<Primitive> phantom_primitives(PhantomType type, double width_mm, double mu,
+                                          std::optional<std::uint64_t> seed = {});
 
 /// The 3D Shepp-Logan head of Kak & Slaney (1988, p. 102) as RTK places it: ten ellipsoids, lengths in units of half
 /// the width. Kak & Slaney's (x, y, z) are the world's (x, z, y): the head's long axis is along the rotation axis y,
@@ -57,6 +61,12 @@ std::vector<Primitive> two_balls(double width_mm, double mu);
 /// is thin and quiet and holds a cooling channel with thin walls, upright bores and horizontal slots of 1.5, 2, 3 and 4
 /// voxels of width_mm/128, and a row of pores at the leading edge.
 std::vector<Primitive> blade(double width_mm, double mu);
+
+/// A heap of some 1600 grains in air, a cylinder about y: ellipsoids of random sizes from 0.11 to 0.012 w, places
+/// and directions that do not overlap, of the values 0.6, 0.8, 1 and 1.4. A quarter of them has a pore of air. The same
+/// seed gives the same grains. Random sequential addition, large grains first (J. Feder, J. Theor. Biol. 87, 1980,
+/// 237-254).
+std::vector<Primitive> gravel(double width_mm, double mu, std::uint64_t seed = 1);
 
 /// An axis-parallel box in the world, mm.
 struct Region {

@@ -246,6 +246,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   ReconstructionResult result;
   result.projections = std::sqrt(totals.norm2);
   result.rays = totals.rays;
+  result.truth_maximum = inputs.truth == nullptr ? unknown_scalar : value_range(*inputs.truth).greatest;
   result.subsets = work.subsets.count();
   const Recorder recorder(result.history, result.subsets, static_cast<double>(output.grid().count()),
                           checked_truth(inputs.truth, output.grid()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <limits>
 #include <vector>
 
 #include "algorithms/projectors/projector.hpp"
@@ -46,6 +47,8 @@ struct ReconstructionResult {
   double projections = 0;  ///< the norm of b with the weights of residual
   double rays = 0;         ///< with a weight above 0
   double maximum = 0;      ///< maximum of the certificate
+  /// The largest value of the truth; not a number without one.
+  double truth_maximum = std::numeric_limits<double>::quiet_NaN();
   bool diverged = false;   ///< os-fista: it went back to the best image it had seen, and on without momentum
   std::vector<ReconstructionRecord> history;
 };

@@ -24,6 +24,12 @@ SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, Ker
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
       variants_(variants) {}
 
+SliceSums SliceSums::of_largest() const {
+  SliceSums result = *this;
+  result.kind_ = " -D LARGEST";
+  return result;
+}
+
 SliceSums SliceSums::behind(int before) const {
   SliceSums result = *this;
   result.before_ = before;
@@ -100,7 +106,7 @@ void SliceSums::launch(Slab& slab, const std::string& file, const std::string& k
                        const std::string& options) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
-  slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + " " + options},
+  slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + kind_ + " " + options},
               {items * groups, segments(), count}, {items, 1, 1}, arguments);
   add_up(slab, slices, offset, segments() * (on_cpu(slab) ? lanes : groups_), components_);
 }
@@ -108,8 +114,8 @@ void SliceSums::launch(Slab& slab, const std::string& file, const std::string& k
 void SliceSums::add_up(Slab& slab, Range slices, std::int32_t offset, std::size_t sets, int components) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
-  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)}, {items, static_cast<std::size_t>(components), count},
-              {items, 1, 1},
+  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab) + kind_},
+              {items, static_cast<std::size_t>(components), count}, {items, 1, 1},
               {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, before_, values_, offset,
                static_cast<std::int32_t>(slices.begin)});
 }

@@ -24,6 +24,8 @@ class SliceSums {
 
   /// beside: values a slice in "sums" behind the components, of other sums.
   SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {}, int beside = 0);
+  /// The same, with the largest of all values instead of their sum; NaN if one of them is.
+  SliceSums of_largest() const;
   /// The same components, the last ones in "sums", behind `before` values of others.
   SliceSums behind(int before) const;
 
@@ -72,6 +74,7 @@ class SliceSums {
   void add_up(Slab& slab, Range slices, std::int32_t offset, std::size_t sets, int components) const;
 
   int components_, before_ = 0, values_;  // values: of a slice in "sums"
+  std::string kind_;                      // option of kernels that find the largest
   std::size_t nx_;
   std::size_t groups_;  // groups of columns, on GPUs
   int segments_;

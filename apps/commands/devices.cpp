@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
+#include "algorithms/calibration/kernel_programs.hpp"
 #include "algorithms/calibration/self_check.hpp"
+#include "apps/commands/bench_commands.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "host/opencl/kernel_resources.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/select_devices.hpp"
@@ -92,6 +96,51 @@ std::string check_table(Job& job, nlohmann::json& list) {
   return text + (wrong ? "What came out wrong is not used with this driver.\n" : "");
 }
 
+nlohmann::json resources_json(const KernelProgram& program, const KernelResources& each) {
+  nlohmann::json result{{"kernel", each.kernel},
+                        {"file", program.file},
+                        {"options", program.options},
+                        {"private_bytes", each.private_bytes},
+                        {"local_bytes", each.local_bytes},
+                        {"group_multiple", each.group_multiple},
+                        {"largest_group", each.largest_group}};
+  if (each.registers) result.update({{"registers", *each.registers}, {"spilled_bytes", *each.spilled_bytes}});
+  return result;
+}
+
+// Resources of every kernel on a device; `list` gets them, too.
+std::string kernels_of(const Device& device, nlohmann::json& list) {
+  const auto known = [](const std::optional<std::size_t>& value) { return value ? fmt::to_string(*value) : "-"; };
+  BenchTable table{
+      {"kernel", "private bytes", "local bytes", "multiple", "largest group", "registers", "spilled bytes"}};
+  std::string failures;
+  list = nlohmann::json::array();
+  for (const KernelProgram& program : kernel_programs(device.info())) {
+    check_interrupt();
+    try {
+      for (const KernelResources& each : kernel_resources(device, program.file, program.options)) {
+        table.push_back({each.kernel, fmt::to_string(each.private_bytes), fmt::to_string(each.local_bytes),
+                         fmt::to_string(each.group_multiple), fmt::to_string(each.largest_group), known(each.registers),
+                         known(each.spilled_bytes)});
+        list.push_back(resources_json(program, each));
+      }
+    } catch (const BuildError& error) {
+      const std::string text = error.what(), line = text.substr(0, text.find('\n'));
+      failures += line + "\n";
+      list.push_back({{"file", program.file}, {"options", program.options}, {"error", text}});
+    }
+  }
+  return bench_table(table, false) + failures;
+}
+
+std::string kernels_table(Job& job, nlohmann::json& list) {
+  std::string text = replaced_text(job);
+  for (const auto& device : job.devices())
+    text += fmt::format("{}, driver {}\n{}", device.info().name, device.info().driver,
+                        kernels_of(device, list[static_cast<std::size_t>(device.info().index)]["kernels"]));
+  return text;
+}
+
 }  // namespace
 
 std::unique_ptr<Command> devices_command() {
@@ -106,24 +155,31 @@ std::unique_ptr<Command> devices_command() {
                "bits only where an option asks for them. Variants are also checked before "
                "their first use, so this is for after a repair of a driver, and for kernel files of your own: each one "
                "that HALOCLINE_CL_PATH replaces is named");
+  auto kernels = std::make_shared<bool>(false);
+  settings.add(
+      "kernels", *kernels,
+      "Compile every kernel for the chosen devices, with its macros as the file sets them, and list its private "
+      "memory a work-item, its local memory, the preferred multiple and the most work-items of a group; on "
+      "NVIDIA's GPUs also registers and what is spilled");
   sub->footer = "Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.";
-  sub->run = [json, check](Job& job) {
+  sub->run = [json, check, kernels](Job& job) {
     const auto devices = list_devices();
     if (*json && devices.empty()) job.print("[]");
     std::string wanted = job.common().devices.device;
     const char* environment = std::getenv("HALOCLINE_DEVICE");
     if (wanted.empty() && environment != nullptr) wanted = environment;
     const auto chosen = select_devices(devices, wanted);  // refuses an empty list
-    if (!*check)                                          // checks open them, and warn then
+    if (!*check && !*kernels)                             // they open them, and warn then
       for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
     auto list = nlohmann::json::array();
     for (const auto& device : devices) {
       list.push_back(device_json(device));
       list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
     }
-    const std::string checked = *check ? "\n" + check_table(job, list) : "";
+    std::string more = *check ? "\n" + check_table(job, list) : "";
+    if (*kernels) more += "\n" + kernels_table(job, list);
     job.results()["devices"] = list;
-    job.print(*json ? json_text(list) : table(devices, chosen) + checked);
+    job.print(*json ? json_text(list) : table(devices, chosen) + more);
   };
   return sub;
 }

@@ -19,6 +19,7 @@ struct PhantomCommand {
   GridOptions grid;
   std::optional<double> width;
   double mu = 0.02;
+  std::optional<std::size_t> seed;
   int supersampling = 3;
 };
 
@@ -34,15 +35,14 @@ void run_phantom(Job& job, const PhantomCommand& command) {
   job.output_image("-o", command.output);
   const Grid grid = make_grid(command.grid);
   const double width = command.width.value_or(smallest_extent(grid));
-  const auto type = phantom_type(command.type);
+  const auto primitives = phantom_primitives(phantom_type(command.type), width, command.mu, command.seed);
   job.results() = {
       {"type", command.type}, {"phantom_size_mm", width}, {"mu_per_mm", command.mu}, {"grid", grid_json(grid)}};
   const std::string what = fmt::format("{} phantom {:.6g} mm wide, mu {:.6g} per mm, {}", command.type, width,
                                        command.mu, grid_summary(grid));
   job.host().require(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
-  const Volume volume =
-      job.timed("phantom", [&] { return voxelise(type, grid, width, command.mu, command.supersampling); });
+  const Volume volume = job.timed("phantom", [&] { return voxelise(primitives, grid, command.supersampling); });
   job.images().write(volume, command.output);
   job.page().show({command.type, "1/mm"}, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
@@ -60,6 +60,7 @@ std::unique_ptr<Command> phantom_command() {
       .positive()
       .unit("MM");
   settings.add("mu", command->mu, "Attenuation of the object's value 1, 1/mm").positive().unit("MU");
+  settings.add("seed", command->seed, "gravel: seed of the random grains. Default: 1").unit("N");
   settings
       .add("supersampling", command->supersampling,
            "Points along each axis of a voxel whose mean it gets; 1: its centre")

@@ -29,6 +29,7 @@ struct ProjectCommand : ProjectSettings {
   std::string input, phantom, geometry, output;
   std::optional<double> phantom_width;
   double mu = 0.02;
+  std::optional<std::size_t> seed;
   std::optional<std::array<std::size_t, 2>> detector;
   std::optional<std::array<double, 2>> pixel, origin;
 };
@@ -54,7 +55,8 @@ std::string stack_summary(const Grid& stack) {
 void project_phantom(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
   if (!command.phantom_width)
     throw InputError("--phantom-size is missing: the analytic phantom needs its full width in mm");
-  const auto primitives = phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu);
+  const auto primitives =
+      phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu, command.seed);
   job.results() = {{"type", command.phantom},
                    {"phantom_size_mm", *command.phantom_width},
                    {"mu_per_mm", command.mu},
@@ -126,6 +128,7 @@ std::unique_ptr<Command> project_command() {
       .unit("MM")
       .needs("phantom");
   settings.add("mu", command->mu, "Attenuation of the phantom's value 1, 1/mm").positive().unit("MU").needs("phantom");
+  settings.add("seed", command->seed, "gravel: seed of the random grains. Default: 1").unit("N").needs("phantom");
   add_project_settings(settings, *command);
   for (const char* name : {"projector", "rays", "interpolation"}) settings.find(name)->excludes("phantom");
   add_geometry_option(settings, command->geometry,

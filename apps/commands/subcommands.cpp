@@ -40,6 +40,7 @@ constexpr Maker makers[] = {
     {"noise-map", noise_map_command},
     {"denoise", denoise_command},
     {"metrics", metrics_command},
+    {"plot", plot_command},
     {"preview", preview_command},
     {"view", view_command},
     {"bench", bench_command},

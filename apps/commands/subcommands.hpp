@@ -26,6 +26,7 @@ std::unique_ptr<Command> slices_command();
 std::unique_ptr<Command> noise_map_command();
 std::unique_ptr<Command> denoise_command();
 std::unique_ptr<Command> metrics_command();
+std::unique_ptr<Command> plot_command();
 std::unique_ptr<Command> preview_command();
 std::unique_ptr<Command> view_command();
 std::unique_ptr<Command> bench_command();

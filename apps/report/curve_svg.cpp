@@ -78,11 +78,12 @@ std::vector<Tick> ticks_of(const Axis& axis) {
 // The colours of report_page.css.
 constexpr const char* attributes_of_a_file =
     R"( xmlns="http://www.w3.org/2000/svg" width="840" height="480" font-family="system-ui, sans-serif" font-size="13")";
-constexpr const char* style_of_a_file = R"(<style>
+constexpr const char* style_rules = R"(<style>
 text { fill: #1c2330; } .grid { stroke: #d8dde5; } .axis { stroke: #5d6878; fill: none; } .dot { fill: #0b66c3; }
 .curve { stroke: #0b66c3; stroke-width: 2; fill: none; stroke-linejoin: round; }
 </style>
-<rect width="560" height="320" fill="white"/>
+)";
+constexpr const char* white_ground = R"(<rect width="560" height="320" fill="white"/>
 )";
 
 std::string axes_svg(const Curve& curve, const Axis& x, const Axis& y) {
@@ -106,35 +107,97 @@ std::string axes_svg(const Curve& curve, const Axis& x, const Axis& y) {
   return svg;
 }
 
-// An element with these attributes and this beginning.
-std::string element_of(const Curve& curve, const char* attributes, const char* beginning) {
-  std::vector<double> xs, ys;
+struct Points {
+  std::vector<double> x, y;
+};
+
+// The points that can be shown on these axes.
+Points points_of(const Curve& curve, const Curve& axes) {
   const auto fits = [](double value, bool log) { return std::isfinite(value) && (!log || value > 0); };
+  Points points;
   for (std::size_t n = 0; n < std::min(curve.x.size(), curve.y.size()); ++n)
-    if (fits(curve.x[n], curve.log_x) && fits(curve.y[n], curve.log_y)) {
-      xs.push_back(curve.x[n]);
-      ys.push_back(curve.y[n]);
+    if (fits(curve.x[n], axes.log_x) && fits(curve.y[n], axes.log_y)) {
+      points.x.push_back(curve.x[n]);
+      points.y.push_back(curve.y[n]);
     }
-  const Axis x = axis_of(xs, curve.log_x, true), y = axis_of(ys, curve.log_y, false);
-  std::string svg = fmt::format("<svg{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over {}\">\n{}", attributes,
-                                width, height, html_escaped(curve.y_title), html_escaped(curve.x_title), beginning);
-  svg += axes_svg(curve, x, y);
+  return points;
+}
+
+// Colours of several curves in one picture (M. Okabe & K. Ito, 2008: they differ for colour-blind readers, too).
+constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
+
+// The colour, and dashes after all colours.
+std::string style_of_curve(std::size_t number) {
+  const std::size_t turn = number / std::size(colours);
+  return fmt::format(" style=\"stroke:{}{}\"", colours[number % std::size(colours)],
+                     turn == 0 ? "" : fmt::format(";stroke-dasharray:{} 4", 4 * turn));
+}
+
+struct Legend {
+  std::string svg;
+  double down = 12;  // where it ends
+};
+
+// Names of the curves from left to right, as lines of this width.
+Legend legend_of(const std::vector<Curve>& curves, double across) {
+  constexpr double letter = 7.5, key = 24, line = 20;  // a letter's width is a guess on the safe side
+  Legend legend;
+  double at = across;
+  for (std::size_t n = 0; n < curves.size(); ++n) {
+    const double wide = key + 24 + letter * static_cast<double>(curves[n].title.size());
+    if (at + wide > across) {
+      at = left;
+      legend.down += line;
+    }
+    legend.svg += fmt::format("<path class=\"curve\"{} d=\"M{} {}h{}\"/>", style_of_curve(n), at, legend.down - 4, key);
+    legend.svg +=
+        fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", at + key + 6, legend.down, html_escaped(curves[n].title));
+    at += wide;
+  }
+  return legend;
+}
+
+std::string line_svg(const Points& points, const Axis& x, const Axis& y, const std::string& style) {
   std::string line, dots;
   constexpr std::size_t most_dots = 100;
-  for (std::size_t n = 0; n < xs.size(); ++n) {
-    const double across = left + x.place(xs[n]) * (right - left), down = bottom - y.place(ys[n]) * (bottom - top);
+  const std::string fill = style.empty() ? "" : " style=\"fill:" + style.substr(style.find('#'), 7) + "\"";
+  for (std::size_t n = 0; n < points.x.size(); ++n) {
+    const double across = left + x.place(points.x[n]) * (right - left),
+                 down = bottom - y.place(points.y[n]) * (bottom - top);
     line += fmt::format("{}{:.1f} {:.1f}", n == 0 ? "M" : "L", across, down);
-    if (xs.size() <= most_dots)
+    if (points.x.size() <= most_dots)
       dots += fmt::format(
-          "<circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{:.6g}: {:.4g}</title></circle>\n", across,
-          down, xs[n], ys[n]);
+          "<circle class=\"dot\"{} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{:.6g}: {:.4g}</title></circle>\n", fill,
+          across, down, points.x[n], points.y[n]);
   }
-  if (xs.empty())
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values</text>\n", (left + right) / 2,
-                       (top + bottom) / 2);
-  else
-    svg += fmt::format("<path class=\"curve\" d=\"{}\"/>\n{}", line, dots);
-  return svg + "</svg>\n";
+  return line.empty() ? "" : fmt::format("<path class=\"curve\"{} d=\"{}\"/>\n{}", style, line, dots);
+}
+
+// Contents of an element: the axes of the first curve, and all curves.
+std::string picture_svg(const std::vector<Curve>& curves) {
+  const Curve& first = curves.front();
+  std::vector<Points> points;
+  Points all;
+  for (const Curve& curve : curves) {
+    points.push_back(points_of(curve, first));
+    all.x.insert(all.x.end(), points.back().x.begin(), points.back().x.end());
+    all.y.insert(all.y.end(), points.back().y.begin(), points.back().y.end());
+  }
+  const Axis x = axis_of(all.x, first.log_x, true), y = axis_of(all.y, first.log_y, false);
+  std::string svg = axes_svg(first, x, y);
+  if (all.x.empty())
+    return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values</text>\n", (left + right) / 2,
+                             (top + bottom) / 2);
+  for (std::size_t n = 0; n < curves.size(); ++n)
+    svg += line_svg(points[n], x, y, curves.size() == 1 ? "" : style_of_curve(n));
+  return svg;
+}
+
+// An element with these attributes and this beginning.
+std::string element_of(const Curve& curve, const char* attributes, const std::string& beginning) {
+  return fmt::format("<svg{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over {}\">\n{}{}</svg>\n", attributes,
+                     width, height, html_escaped(curve.y_title), html_escaped(curve.x_title), beginning,
+                     picture_svg({curve}));
 }
 
 }  // namespace
@@ -144,7 +207,25 @@ std::string curve_svg(const Curve& curve) {
 }
 
 std::string curve_svg_file(const Curve& curve) {
-  return element_of(curve, attributes_of_a_file, style_of_a_file);
+  return element_of(curve, attributes_of_a_file, std::string(style_rules) + white_ground);
+}
+
+std::string curves_svg_file(const std::vector<std::vector<std::vector<Curve>>>& rows) {
+  std::size_t columns = 0;
+  for (const auto& row : rows) columns = std::max(columns, row.size());
+  const double across = width * static_cast<double>(columns);
+  const Legend legend = legend_of(rows.front().front(), across);
+  const double down = legend.down + height * static_cast<double>(rows.size());
+  std::string pictures = legend.svg;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::size_t column = 0; column < rows[row].size(); ++column)
+      pictures += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", width * static_cast<double>(column),
+                              legend.down + height * static_cast<double>(row), picture_svg(rows[row][column]));
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"system-ui, sans-serif\" font-size=\"13\">\n{2}"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n{3}</svg>\n",
+      across, down, style_rules, pictures);
 }
 
 }  // namespace halocline

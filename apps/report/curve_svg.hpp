@@ -20,4 +20,8 @@ std::string curve_svg(const Curve& curve);
 /// The element as an SVG file, on white.
 std::string curve_svg_file(const Curve& curve);
 
+/// Pictures side by side, row for row, of the same runs, as an SVG file: one or more. The curves of a picture share its
+/// axes, whose titles and scales are those of its first curve. The curves' titles in the first picture are the legend.
+std::string curves_svg_file(const std::vector<std::vector<std::vector<Curve>>>& rows);
+
 }  // namespace halocline

@@ -121,6 +121,16 @@ GroupLimits limits_of(const DeviceState& state, const cl::Kernel& kernel) {
 
 }  // namespace
 
+BuiltProgram build_alone(DeviceState& state, const KernelSpec& spec) {
+  const cl::Program program = build_from_source(state, spec, kernel_source(spec.file), options_for(state, spec));
+  BuiltProgram result{program, {}};
+  try {
+    result.log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(state.device);
+  } catch (const cl::Error&) {  // a driver without logs
+  }
+  return result;
+}
+
 std::string shown_name(const std::string& file) {
   return is_library_file(file) ? "cl/" + file : file;
 }

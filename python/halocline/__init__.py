@@ -18,6 +18,7 @@ from . import _drivers
 _drivers.find()
 
 from . import _core, arrays, plan  # noqa: E402
+from ._algebra import vstack  # noqa: E402
 from ._call import ProgressState  # noqa: E402
 from ._logging import HaloclineWarning  # noqa: E402
 from .arrays import Context  # noqa: E402
@@ -30,6 +31,7 @@ from .operator import Operator, adjoint_error, to_autograd  # noqa: E402
 from .pages import report  # noqa: E402
 from .patches import Patches  # noqa: E402
 from .slices import Slices  # noqa: E402
+from .solve import Bounds, Tikhonov, TotalVariation, solve  # noqa: E402
 from .verbs import (Axis, Info, Metrics, backproject, counts, denoise, fdk, fdk_halves, find_axis, metrics,  # noqa: E402
                     noise, noise_map, phantom, project, reconstruct, run)
 
@@ -37,8 +39,8 @@ __version__: str = _core.VERSION
 _atexit.register(_core.shut_down)
 
 __all__ = [
-    "Axis", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "ImageFile",
-    "Info", "InputError", "Interrupted", "Metrics", "Operator", "Patches", "PlanError", "ProgressState", "Slices", "adjoint_error", "arrays",
+    "Axis", "Bounds", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "ImageFile",
+    "Info", "InputError", "Interrupted", "Metrics", "Operator", "Patches", "PlanError", "ProgressState", "Slices", "Tikhonov", "TotalVariation", "adjoint_error", "arrays",
     "backproject", "counts", "denoise", "device", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise", "noise_map", "open", "phantom", "plan",
-    "project", "read", "reconstruct", "report", "run", "set_device", "to_autograd", "write",
+    "project", "read", "reconstruct", "report", "run", "set_device", "solve", "to_autograd", "vstack", "write",
 ]

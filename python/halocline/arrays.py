@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _check, _core
+from ._algebra import Algebra
 from .errors import InputError
 from .geometry import Geometry, require_geometry
 from .grid import Grid
@@ -30,20 +31,30 @@ adjoint_gradient = _core.adjoint_gradient
 shift = _core.shift
 sum = _core.sum
 dot = _core.dot
+max = _core.max
+min = _core.min
 
 
-def norm(a: Any) -> Any:
-    """The Euclidean norm, a Scalar."""
-    return sqrt(dot(a, a))
+def norm(a: Any, order: float = 2) -> Any:
+    """The norm, a Scalar: Euclidean, of order 1 or, of order inf, the largest absolute value. Raises ValueError for
+    another order."""
+    if order == 2:
+        return sqrt(dot(a, a))
+    if order == 1:
+        return sum(abs(a))
+    if order == np.inf:
+        return _core.norm_inf(a)
+    raise ValueError(f"order= is {order!r}; expected 1, 2 or inf")
 
 
-class DeviceOperator:
-    """A projector over device arrays: A(x), A.T(y), A.views(some)(x)."""
+class DeviceOperator(Algebra):
+    """A projector over device arrays: A(x), A.T(y), A.views(some)(x). 2 * A, A + B, A - B and A @ B are operators like it,
+    whose formulas are computed on the devices."""
 
     def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None, view_count: int = 0,
-                 moves: Optional[List[int]] = None) -> None:
+                 moves: Optional[List[List[int]]] = None) -> None:
         self._core = core
-        self.moves = [0] if moves is None else moves  # how often move_to() was called, of A, A.T and A.views(some)
+        self._moves = [[0]] if moves is None else moves  # how often move_to() was called, of all that it is made of
         self._transposed = transposed
         self._view_count = view_count
 
@@ -54,8 +65,27 @@ class DeviceOperator:
     def T(self) -> "DeviceOperator":
         """The exact adjoint; A.T.T is A."""
         if self._transposed is None:
-            self._transposed = DeviceOperator(self._core.adjoint(), self, self._view_count, self.moves)
+            self._transposed = DeviceOperator(self._core.adjoint(), self, self._view_count, self._moves)
         return self._transposed
+
+    @property
+    def moves(self) -> int:
+        """How often move_to() was called."""
+        return int(np.sum(self._moves))
+
+    def _scaled(self, factor: Any) -> "DeviceOperator":
+        return DeviceOperator(self._core.times(_scalar(factor)), moves=self._moves)
+
+    def _plus(self, other: Any, sign: int) -> "DeviceOperator":
+        _require(other, DeviceOperator, "B", "an operator of the same Context")
+        return DeviceOperator(self._core.plus(other._core) if sign > 0 else self._core.minus(other._core), moves=self._moves + other._moves)
+
+    def _after(self, other: Any) -> "DeviceOperator":
+        _require(other, DeviceOperator, "B", "an operator of the same Context")
+        return DeviceOperator(self._core.after(other._core), moves=self._moves + other._moves)
+
+    def _is_number(self, value: Any) -> bool:
+        return isinstance(value, Scalar) or super()._is_number(value)
 
     def move_to(self, geometry: Geometry) -> None:
         """Replaces the geometry of a projector, of as many views and the same detector: for A(x), A.T(y) and replays of
@@ -63,7 +93,7 @@ class DeviceOperator:
         operator that is no projector, and for a geometry that needs other arrays."""
         geometry = require_geometry(geometry)
         self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
-        self.moves[0] += 1
+        self._moves[0][0] += 1
 
     def views(self, views: Any) -> "DeviceOperator":
         """The projector on some of its views, such as random ones at each step of a stochastic method: y = A.views(some)(x)
@@ -76,7 +106,7 @@ class DeviceOperator:
         if self._view_count == 0:
             raise InputError("views() takes the views of a projector, such as Context.operator; combine operators afterwards")
         return DeviceOperator(self._core.views(_check.view_numbers(views, self._view_count, "views({})")),
-                              moves=self.moves)
+                              moves=self._moves)
 
     @property
     def domain(self) -> Any:

@@ -7,25 +7,23 @@ from typing import Any, Optional, Tuple, Union
 import numpy as np
 
 from . import _core, _opencl
+from ._algebra import HostOperator
 from .arrays import Context, DeviceOperator
+from .errors import InputError
 from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import as_values, like_input
 from .patches import Patches
 from .verbs import _flattened, backproject, project
 
-try:
-    from scipy.sparse.linalg import LinearOperator as _Base  # type: ignore[import-untyped, unused-ignore]
-except ImportError:  # without SciPy it is no LinearOperator, and all else works
-    _Base = object
 
-
-class Operator(_Base):  # type: ignore[misc, unused-ignore]
+class Operator(HostOperator):
     """Line integrals A(x) of volumes (k, j, i), and their exact adjoint A.T(y) (view, row, column). Of one slice or one
     detector row, arrays may go without that axis, and so do their results.
 
     As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
-    scipy.sparse.linalg.lsqr(A, y.ravel()). options: those of project and backproject (projector="siddon", device=...).
+    scipy.sparse.linalg.lsqr(A, y.ravel()). 2 * A, A + B, A - B and A @ B are operators like it, and A[3::8] is that of some
+    views. options: those of project and backproject (projector="siddon", device=...).
     operator: "matrix" stores the system matrix of scans whose rays run within slices, "matrix-half" with vectors in half
     precision, "symmetric" an eighth of it, "auto" where that pays; options are those of a Context then, on whose devices
     it is as long as this operator or its adjoint.
@@ -35,7 +33,9 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
                  _transposed: "Optional[Operator]" = None, **options: Any) -> None:
         geometry = require_geometry(geometry)
         grid = geometry.grid_of(grid)
-        self.geometry, self.grid, self.options = geometry, grid, options
+        ends = (grid.shape, geometry.shape)
+        super().__init__(*(ends if _transposed is None else ends[::-1]))
+        self.geometry, self.grid, self.options, self.form = geometry, grid, options, operator
         self._stored: Optional[DeviceOperator] = None
         if _transposed is None and operator != "rays":
             self._stored = Context(geometry, grid, operator=operator, **options).operator
@@ -43,13 +43,6 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
             self._stored = _transposed._stored.T
         self._transposed_of = _transposed
         self._other: Optional[Operator] = _transposed
-        ends = (self.grid.shape, geometry.shape)
-        self.domain_shape, self.range_shape = ends if _transposed is None else ends[::-1]
-        size = (int(np.prod(self.range_shape)), int(np.prod(self.domain_shape)))
-        if _Base is not object:
-            super().__init__(np.dtype(np.float32), size)
-        else:
-            self.shape, self.dtype = size, np.dtype(np.float32)
 
     def __call__(self, x: Any) -> Any:
         """A x of an array, in its own kind."""
@@ -80,27 +73,20 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
             self._other = Operator(self.geometry, self.grid, _transposed=self, **self.options)
         return self._other
 
-    def _matvec(self, x: Any) -> Any:
-        return self(np.asarray(x, dtype=np.float32).reshape(self.domain_shape)).ravel()
+    @property
+    def is_adjoint(self) -> bool:
+        """True of A.T."""
+        return self._transposed_of is not None
 
-    def _rmatvec(self, y: Any) -> Any:
-        return self.T._matvec(y)
+    def subset(self, views: Any) -> "Operator":
+        """The operator of some of the views: A.subset([7, 0, 3]), A[3::8]. It is that of geometry[views]. Raises IndexError
+        for others than there are, InputError for an adjoint."""
+        if self.is_adjoint:
+            raise InputError("A.T has no views of its own; take A.subset(views).T")
+        return Operator(self.geometry[views], self.grid, operator=self.form, **self.options)
 
-    def _adjoint(self) -> "Operator":
-        return self.T
-
-    def _transpose(self) -> "Operator":
-        return self.T
-
-    def norm(self, iterations: int = 20, seed: int = 1) -> float:
-        """The largest singular value, by the power method on A^T A."""
-        x = np.random.default_rng(seed).random(self.domain_shape, dtype=np.float32)
-        forward, back = (self, self.T)
-        scale = 1.0
-        for _ in range(iterations):
-            x = back(forward(x / np.float32(np.linalg.norm(x))))
-            scale = float(np.linalg.norm(x))
-        return float(np.sqrt(scale))
+    def __getitem__(self, views: Any) -> "Operator":
+        return self.subset(views)
 
 
 def to_autograd(operator: Union[Operator, DeviceOperator, Patches]) -> Any:
@@ -149,12 +135,12 @@ def _autograd_of_arrays(A: DeviceOperator) -> Any:
     class ProjectionOnDevice(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
-            ctx.moves = A.moves[0]
+            ctx.moves = A.moves
             return applied(A, x)
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
-            _require_same(ctx.moves, A.moves[0], "operator was moved")
+            _require_same(ctx.moves, A.moves, "operator was moved")
             return applied(A.T, gradient)
 
     return ProjectionOnDevice.apply

@@ -45,23 +45,31 @@ class Info:
     def history(self) -> "np.ndarray[Any, Any]":
         """The records of an iterative method, as a structured array."""
         rows = self.results.get("history", [])
-        names = list(rows[0]) if rows else []
+        names = list(dict.fromkeys(name for row in rows for name in row))
         kinds = [(name, "f8") for name in names]
         return np.array([tuple(_number(row.get(name)) for name in names) for row in rows], dtype=kinds)
 
-    def plot(self, axes: Any = None) -> Any:
-        """The relative gap, or the residual, over the iterations, with matplotlib."""
-        import matplotlib.pyplot as plt  # type: ignore[import-not-found, unused-ignore]
+    def plot(self, axes: Any = None, *, x: Optional[str] = None, y: Optional[str] = None) -> Any:
+        """One quantity of the history over another, with matplotlib; several runs go into the same axes.
 
-        axes = axes or plt.gca()
+        x: "seconds", "passes" or "iteration"; None: the last two. y: a name of Info.history, such as "truth_psnr"; None: the
+        error to the truth, else the relative gap or the residual. Raises ValueError for a quantity that it has not.
+        """
         history = self.history
-        names = history.dtype.names or ()
-        x = next((name for name in ("passes", "iteration", "iterations") if name in names), None)
-        y = next((name for name in ("relative_gap", "residual", "fidelity") if name in names and np.isfinite(history[name]).any()), None)
+        names = [name for name in history.dtype.names or () if np.isfinite(history[name]).any()]
+        x = x or next((name for name in ("passes", "iteration") if name in names), None)
+        y = y or next((name for name in ("truth_relative", "relative_gap", "residual", "fidelity") if name in names), None)
         if x is None or y is None:
             raise ValueError("this method keeps no history")
-        axes.semilogy(history[x], history[y], marker=".")
-        axes.set(xlabel=x, ylabel=y.replace("_", " "))
+        for keyword, name in {"x": x, "y": y}.items():
+            if name not in names:
+                raise ValueError(f"{keyword}= is {name!r}; the history has {', '.join(names)}")
+        if axes is None:
+            import matplotlib.pyplot as plt  # type: ignore[import-not-found, unused-ignore]
+
+            axes = plt.gca()
+        axes.plot(history[x], history[y], marker=".", label=self.results.get("method"))
+        axes.set(xlabel=x, ylabel=y.replace("_", " "), yscale="linear" if y == "truth_psnr" else "log")
         return axes
 
     def __repr__(self) -> str:
@@ -445,7 +453,7 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
 
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:
-    """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
+    """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls, gravel (random grains, by seed=)."""
     call = Call("phantom")
     call.set("type", _check.text(name, "name", "shepp-logan"))
     call.spell("type", "name")

@@ -130,6 +130,20 @@ LazyPointer derivative(const LazyPointer& a, int axis, Op op) {
   });
 }
 
+// A number of an array: max, say.
+template <class Reduction>
+auto reduced(Reduction reduction) {
+  return [reduction](const LazyPointer& a) {
+    return recorded([&] {
+      record_all(a->space());
+      return reduction(a->array());
+    });
+  };
+}
+const auto largest_of = reduced([](const ex::Array& a) { return ex::max(a); });
+const auto least_of = reduced([](const ex::Array& a) { return ex::min(a); });
+const auto norm_inf_of = reduced([](const ex::Array& a) { return ex::norm_inf(a); });
+
 void add_functions(nb::module_& module) {
   module.def("sqrt", &of_one<Op::square_root>).def("sqrt", [](const Scalar& a) { return sqrt(a); });
   module.def("exp", &of_one<Op::exponential>);
@@ -148,12 +162,8 @@ void add_functions(nb::module_& module) {
   module.def("gradient", [](const LazyPointer& a, int axis) { return derivative(a, axis, Op::difference); });
   module.def("adjoint_gradient",
              [](const LazyPointer& a, int axis) { return derivative(a, axis, Op::adjoint_difference); });
-  module.def("sum", [](const LazyPointer& a) {
-    return recorded([&] {
-      record_all(a->space());
-      return ex::sum(a->array());
-    });
-  });
+  module.def("sum", reduced([](const ex::Array& a) { return ex::sum(a); }));
+  module.def("max", largest_of).def("min", least_of).def("norm_inf", norm_inf_of);
   module.def("dot", [](const LazyPointer& a, const LazyPointer& b) {
     return recorded([&] {
       record_all(a->space());
@@ -205,6 +215,8 @@ void add_array(nb::module_& module) {
   array.def("__lt__", &number_with<Op::greater>);
   array.def("__neg__", &of_one<Op::negate>);
   array.def("__abs__", &of_one<Op::absolute>);
+  array.def("max", largest_of, "The largest element, a Scalar; NaN if one of them is.");
+  array.def("min", least_of, "The least element, a Scalar; NaN if one of them is.");
   array.attr("__array_ufunc__") = nb::none();  // or NumPy would make arrays of formulas
   module.def("zeros", [](const ex::Space& space) { return recorded([&] { return made(ex::zeros(space)); }); });
   module.def("uniform", [](const ex::Space& space, std::uint64_t seed) {
@@ -263,6 +275,10 @@ void add_operators(nb::module_& module) {
              });
            })
       .def("adjoint", &LinearOperator::adjoint)
+      .def("times", [](const LinearOperator& A, const Scalar& s) { return recorded([&] { return s * A; }); })
+      .def("plus", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A + B; }); })
+      .def("minus", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A - B; }); })
+      .def("after", [](const LinearOperator& A, const LinearOperator& B) { return recorded([&] { return A * B; }); })
       .def("move_to",
            [](const LinearOperator& A, const GeometryFile& geometry, const std::optional<GridTuple>& stack) {
              const ex::Space& own = A.range().kind() == ArrayKind::projections ? A.range() : A.domain();

@@ -21,6 +21,97 @@ def test_scipy(geometry, grid, volume, projections):
     assert np.linalg.norm(A(x.astype(np.float32)) - projections) < 0.1 * np.linalg.norm(projections)
 
 
+def combinations(A, B):
+    """Operators that are made of A and B, of the same spaces, and their values by functions."""
+    return [(2 * A, lambda x: 2 * A(x), lambda y: 2 * A.T(y)),
+            (np.float32(0.5) * A, lambda x: 0.5 * A(x), lambda y: 0.5 * A.T(y)),
+            (-A, lambda x: -A(x), lambda y: -A.T(y)),
+            (A / 4, lambda x: 0.25 * A(x), lambda y: 0.25 * A.T(y)),
+            (A + B, lambda x: A(x) + B(x), lambda y: A.T(y) + B.T(y)),
+            (3 * A - B, lambda x: 3 * A(x) - B(x), lambda y: 3 * A.T(y) - B.T(y)),
+            (A.T @ B, lambda x: A.T(B(x)), lambda y: B.T(A(y))),
+            (A @ B.T, lambda y: A(B.T(y)), lambda x: B(A.T(x)))]
+
+
+def test_algebra(geometry, grid):
+    A, B = hc.Operator(geometry, grid), hc.Operator(geometry, grid, projector="siddon")
+    random = np.random.default_rng(3)
+    for K, apply, adjoint in combinations(A, B):
+        x = random.standard_normal(K.domain_shape, dtype=np.float32)
+        y = random.standard_normal(K.range_shape, dtype=np.float32)
+        found = K(x)
+        assert found.dtype == np.float32 and np.array_equal(found, apply(x)) and np.array_equal(K.T(y), adjoint(y))
+        assert hc.adjoint_error(K) < 1e-6
+        assert np.array_equal(K.T.T(x), found)
+        assert np.array_equal(K @ x.ravel(), found.ravel())
+        assert np.array_equal(K.rmatvec(y.ravel()), K.T(y).ravel())
+    assert (2 * A).norm() == pytest.approx(2 * A.norm(), rel=1e-5)
+    with pytest.raises(ValueError, match="A @ B"):
+        A @ B
+    with pytest.raises(ValueError, match="A [+] B"):
+        A + B.T
+
+
+def test_algebra_on_devices(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    A, B = on.operator, on.operator.views(slice(0, None, 2))
+    x, y = on.array(volume), on.array(projections)
+    for K, apply, adjoint in combinations(A, B):
+        one, other = (x, y) if K.domain == on.volume else (y, x)
+        if not K.range == on.projections:
+            other = x
+        if K.domain == on.projections:
+            one, other = y, y
+        # by rounding alone
+        assert np.allclose(K(one).get(), apply(one).get(), rtol=1e-5, atol=1e-4 * np.abs(apply(one).get()).max())
+        assert np.allclose(K.T(other).get(), adjoint(other).get(), rtol=1e-5, atol=1e-4 * np.abs(adjoint(other).get()).max())
+    half = arrays.norm(x) / arrays.norm(x) / 2
+    assert np.allclose((half * A)(x).get(), projections / 2, rtol=1e-5, atol=1e-7)
+    with pytest.raises(hc.InputError):
+        (2 * A).views([1])
+    with pytest.raises(TypeError, match="B= is Operator"):
+        A + hc.Operator(geometry, grid)
+
+
+def test_subsets_are_scans(geometry, grid, volume, projections):
+    A = hc.Operator(geometry, grid)
+    for views in (slice(3, None, 8), [7, 0, 3], 5):
+        some = A[views]
+        assert np.array_equal(some(volume), projections[views].reshape(some.range_shape))
+        assert hc.adjoint_error(some) < 1e-6
+    parts = [A[n::3] for n in range(3)]
+    total = sum(part.T(part(volume)) for part in parts)
+    assert np.allclose(total, A.T(A(volume)), rtol=1e-4)
+    with pytest.raises(IndexError, match="99"):
+        A[99]
+    with pytest.raises(hc.InputError, match="subset"):
+        A.T.subset([1])
+
+
+def test_stacks_of_scans(geometry, grid, volume):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    A, B = hc.Operator(geometry[::4], grid), hc.Operator(geometry[1::3], grid, projector="siddon")
+    K = hc.vstack([A, B])
+    a, b = K(volume)
+    assert np.array_equal(a, A(volume)) and np.array_equal(b, B(volume))
+    assert np.array_equal(K.T((a, b)), A.T(a) + B.T(b)) and K.T.T is K
+    flat = np.concatenate([a.ravel(), b.ravel()])
+    assert np.array_equal(K @ volume.ravel(), flat) and np.array_equal(K.rmatvec(flat), K.T((a, b)).ravel())
+    x = linalg.lsqr(K, flat, iter_lim=15)[0].reshape(grid.shape)
+    assert np.linalg.norm(A(x.astype(np.float32)) - a) < 0.1 * np.linalg.norm(a)
+    on = hc.Context(geometry, grid)
+    parts = [on.operator.views(slice(n, None, 2)) for n in range(2)]
+    D = hc.vstack(parts)
+    x = on.array(volume)
+    assert np.allclose(D.T(D(x)).get(), on.operator.T(on.operator(x)).get(), rtol=1e-4)
+    with pytest.raises(TypeError, match="expected 2 arrays"):
+        K.T([a])
+    with pytest.raises(TypeError, match="operators="):
+        hc.vstack([])
+    with pytest.raises(ValueError, match="vstack"):
+        hc.vstack([A, hc.Operator(geometry, hc.Grid((9, 9, 9), (2, 2, 2)))])
+
+
 def test_formulas_are_numpys(geometry, grid, volume, projections):
     on = hc.Context(geometry, grid)
     x, y = on.array(volume), on.array(volume[::-1].copy())
@@ -36,6 +127,20 @@ def test_formulas_are_numpys(geometry, grid, volume, projections):
     difference[:, :, :-1] = (volume[:, :, 1:] - volume[:, :, :-1]) / np.float32(grid.spacing[2])
     assert np.allclose(arrays.gradient(x, 0).get(), difference, rtol=1e-6, atol=1e-9)
     assert np.array_equal(on.operator(x).get(), projections)
+
+
+def test_largest_and_least_are_numpys(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    for values in (volume - np.float32(0.01), projections):
+        x = on.array(values)
+        assert float(x.max()) == values.max() == float(arrays.max(x)) and float(x.min()) == values.min() == float(arrays.min(x))
+        assert float((2 * x).max()) == 2 * values.max() and float(arrays.norm(x, np.inf)) == np.abs(values).max()
+        assert float(arrays.norm(x, 1)) == pytest.approx(float(np.abs(values.astype(float)).sum()), rel=1e-6)
+        with pytest.raises(ValueError, match="order= is 3"):
+            arrays.norm(x, 3)
+    with_nan = volume.copy()
+    with_nan[7, 3, 5] = np.nan
+    assert np.isnan(float(on.array(with_nan).max())) and np.isnan(float(on.array(with_nan).min()))
 
 
 def test_a_formula_is_one_pass(geometry, grid, volume):

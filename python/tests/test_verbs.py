@@ -91,6 +91,36 @@ def test_info_and_outputs(projections, geometry, grid):
         info.no_such_result
 
 
+class Axes:
+    """Stands for those of matplotlib."""
+
+    def plot(self, x, y, **style):
+        self.x, self.y, self.style = x, y, style
+
+    def set(self, **names):
+        self.names = names
+
+
+def test_history_is_drawn(projections, geometry, grid, volume):
+    _, info = hc.reconstruct(projections, geometry, grid, method="cgls", iterations=3, truth=volume, return_info=True)
+    axes = Axes()
+    assert info.plot(axes) is axes
+    assert np.array_equal(axes.x, info.history["passes"]) and np.array_equal(axes.y, info.history["truth_relative"])
+    assert axes.names["yscale"] == "log" and axes.style["label"] == "cgls"
+    info.plot(axes, x="seconds", y="truth_psnr")
+    assert np.allclose(axes.y, 20 * np.log10(volume.max() / info.history["truth_rmse"]), atol=1e-4)
+    assert axes.names["yscale"] == "linear"
+    with pytest.raises(ValueError, match="y= is 'beauty'.*truth_psnr"):
+        info.plot(axes, y="beauty")
+
+
+def test_gravel_is_the_same_for_a_seed(grid):
+    first, again, other = (hc.phantom("gravel", grid, seed=seed).array for seed in (3, 3, 4))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    with pytest.raises(hc.InputError, match="seed"):
+        hc.phantom("blade", grid, seed=3)
+
+
 def test_records_have_the_error_to_a_truth(projections, geometry, grid, volume):
     def rmse(found):
         return np.sqrt(np.mean((found.astype(np.float64) - volume) ** 2))

@@ -1,6 +1,7 @@
 #include "scheduling/execution/device_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "scheduling/planning/program_plan.hpp"
@@ -52,7 +53,7 @@ std::vector<double> DeviceParts::added_sums(const Step& step, const Scalars& sca
   for (std::size_t value = 0; value < values; ++value) {
     double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();
     for (std::size_t n = 0; n < count; ++n) {
-      largest = std::max(largest, parts[2 * (n * values + value)]);
+      if (const double part = parts[2 * (n * values + value)]; part > largest || std::isnan(part)) largest = part;
       high += parts[2 * (n * values + value)];
       low += parts[2 * (n * values + value) + 1];
     }

@@ -63,7 +63,7 @@ struct Step {
   /// "sums", or a view to "view_sums", two doubles each that add up to the value.
   std::function<void(std::span<const double> sums, Scalars&)> reduced = {};
   int sums = 1;
-  bool largest = false;  ///< receives the largest of the values instead of their sum
+  bool largest = false;  ///< receives the largest of the values instead of their sum; NaN if one of them is
   /// Forecast: the kernels' rate and the units of work of the whole step (KernelCost).
   KernelCost cost = {};
   double units = 0;

@@ -399,6 +399,7 @@ void run_expressions(const Devices& devices) {
       }
       x = adjoint_gradient(y, 0);
       value(sum(x) + dot(x, gradient(y, 1)));
+      value(max(x) + norm_inf(gradient(y, 1)));
     }
 }
 

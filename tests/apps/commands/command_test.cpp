@@ -888,7 +888,7 @@ TEST_F(Command, GridOptions) {
 
 TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
   for (const char* name : {"devices", "phantom", "geometry", "project", "backproject", "noise", "counts", "fdk",
-                           "noise-map", "denoise", "metrics", "preview", "view"}) {
+                           "noise-map", "denoise", "metrics", "plot", "preview", "view"}) {
     const Ran ran = done({name, "--help"});
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;
     EXPECT_EQ(ran.err, "");

@@ -31,17 +31,19 @@ class TruthCommand : public testing::Test {
     done(words + Words{"--report", report});
     return json::parse(content(report)).at("results");
   }
-  double rmse(const std::string& path) const {
-    return json::parse(done({"metrics", "-i", path, "--reference", truth, "--json"}).out).at("reference").at("rmse");
+  double measure(const std::string& name, const std::string& path) const {
+    return json::parse(done({"metrics", "-i", path, "--reference", truth, "--json"}).out).at("reference").at(name);
   }
   void expect_records(const json& found, const std::string& path) const {
-    EXPECT_NEAR(found.at("truth_rmse"), rmse(path), 1e-5 * rmse(path));
+    EXPECT_NEAR(found.at("truth_rmse"), measure("rmse", path), 1e-5 * measure("rmse", path));
+    EXPECT_NEAR(found.at("truth_psnr"), measure("psnr_db", path), 1e-3);
     EXPECT_EQ(found.at("history").back().at("truth_rmse"), found.at("truth_rmse"));
     double seconds = 0;
     for (const json& record : found.at("history")) {
       EXPECT_GE(record.at("seconds"), seconds);
       seconds = record.at("seconds");
       EXPECT_GT(record.at("truth_rmse"), 0);
+      EXPECT_GT(record.at("truth_psnr"), 0);
       EXPECT_NEAR(record.at("truth_relative").get<double>() / record.at("truth_rmse").get<double>(),
                   found.at("truth_relative").get<double>() / found.at("truth_rmse").get<double>(), 1e-3);
     }
