@@ -25,9 +25,11 @@
 //
 // This file is the reference, for every device and scan:
 //
-//   file                      kernels                       for                  defines
-//   distance_driven.cl        project, table, backproject   all                  ARC, ENDS, WITHIN_SLICE, K_UNROLL
-//   distance_driven_lanes.cl  project                       CPUs; the same bits  WITHIN_SLICE, INDEX
+//   file                        kernels                       for                                defines
+//   distance_driven.cl          project, table, backproject   all                                ARC, ENDS, WITHIN_SLICE, K_UNROLL
+//   distance_driven_lanes.cl    project                       CPUs; the same bits                WITHIN_SLICE, INDEX
+//   distance_driven_upright.cl  project                       GPUs, upright; other last bits     LINES, VOXELS, ROWS, ..., INDEX
+//   distance_driven_bricks.cl   backproject                   GPUs, upright; other last bits     BRICK_X, ..., LAYERS
 #pragma OPENCL FP_CONTRACT OFF
 #include "distance_driven.clh"
 #include "gather.clh"

@@ -25,8 +25,9 @@
 //   joseph_image.cl           planes, project              GPUs with images                          AXIS, PACK, HARDWARE
 //   joseph_slices.cl          stack, project               GPUs, rays within slices                  ALIGNED
 //   joseph_slices_adjoint.cl  table, stack, backproject    GPUs, rays within slices, a row on each   GROUP
+//   joseph_upright.cl         project                      GPUs, upright                             ROWS, ..., PLANES, INDEX
 //   joseph_stacks.cl          table, backproject           GPUs, no ray follows k                    UPRIGHT
-//   joseph_bricks.cl          table, backproject           GPUs, upright; other last bits            BRICK_X, ..., LAYERS
+//   joseph_bricks.cl          backproject                  GPUs, upright; other last bits            BRICK_X, ..., LAYERS
 //   joseph_lanes.cl           project                      CPUs                                      TURNED
 //   joseph_tiles.cl           backproject                  CPUs
 //   joseph_turn.cl            joseph_turn                  the volume of TURNED

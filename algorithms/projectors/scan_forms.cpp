@@ -212,7 +212,8 @@ std::string lack_of(const ScanForm& form, const DeviceInfo& device) {
   if (form.devices == For::cpus && !device.cpu()) return "for CPUs only";
   if (form.devices == For::gpus && device.cpu()) return "for GPUs only";
   if ((form.tile != nullptr && !takes_tile(device, *form.tile)) ||
-      (form.brick != nullptr && !takes_brick(device, *form.brick)))
+      (form.brick != nullptr && !takes_brick(device, *form.brick)) ||
+      (form.upright && device.max_work_group < UprightForm::group))
     return "too small work-groups or local memory";
   if (form.images && !device.images) return "the device has no images";
   if (form.pack == 2 && !device.texel_pairs) return "the device has no textures of two channels";

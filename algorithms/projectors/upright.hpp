@@ -22,6 +22,7 @@ struct UprightForm {
   int zeros = 1;              ///< places before the slices held, and at least after them
   int lines = 0, voxels = 0;  ///< distance-driven: lines along k and slices that a pixel's shadow may touch
 
+  static constexpr std::size_t group = 128;     ///< work-items of a group
   static constexpr std::size_t depth_step = 4;  ///< of which the depth of the stacks is a multiple
   std::size_t depth(std::size_t held) const {
     return parts_of(held + 2 * static_cast<std::size_t>(zeros), depth_step) * depth_step;

@@ -93,8 +93,8 @@ struct FewViews {
   void back_to_voxels(const BackprojectionParameters& parameters) const {
     backproject(stack, scene.geometry, scene.grid, parameters, devices, options);
   }
-  void back_along_rays_for_gpus(const AdjointBrick* brick = nullptr) const {
-    const RayBackprojection rays(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, brick);
+  void back_along_rays_for_gpus(const AdjointBrick* brick = nullptr, Projector projector = Projector::joseph) const {
+    const RayBackprojection rays(scene.geometry, scene.projections, scene.grid, projector, true, brick);
     run_program(program_of(rays), {{"raw", &stack}}, scene.grid, devices, options);
   }
   void back_in_form(const VoxelDriven::Options& form) const {
@@ -115,6 +115,8 @@ void run_ray_projections(const Devices& devices, const std::string& name) {
     views.forward({projector});
   for (const auto projector : {Projector::joseph, Projector::siddon})
     views.forward({.projector = projector, .gpu = true});
+  for (const auto projector : {Projector::joseph, Projector::distance_driven})
+    views.forward({.projector = projector, .gpu = true, .upright = true});
   if (!views.images()) return;
   for (const auto projector : {Projector::joseph, Projector::siddon})
     views.forward({.projector = projector, .images = true});
@@ -127,7 +129,8 @@ void run_ray_backprojections(const Devices& devices, const std::string& name) {
     views.back_along_rays(projector);
   views.back_along_rays_for_gpus();
   for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
-    views.back_along_rays_for_gpus(&brick);
+    for (const auto projector : {Projector::joseph, Projector::distance_driven})
+      views.back_along_rays_for_gpus(&brick, projector);
 }
 
 void run_voxel_driven(const Devices& devices, const std::string& name) {
