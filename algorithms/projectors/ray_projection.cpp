@@ -156,7 +156,7 @@ Requirements RayProjection::requirements() const {
   if (form_ == Form::upright) {
     requirements.halo_high = upright_->halo;
     requirements.cost.name += " upright";
-    requirements.cost.bytes = parameters_.projector == Projector::joseph ? 6.3 : 12;  // as measured on an H200
+    requirements.cost.bytes = parameters_.projector == Projector::joseph ? 6 : 15;  // as measured on an H200
   }
   return requirements;
 }

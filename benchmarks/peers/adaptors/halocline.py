@@ -28,18 +28,25 @@ class Peer(Adaptor):
         return jobs
 
     def adjoint(self, scan):
-        on = hc.Context(scan.geometry, scan.grid, projector="joseph")
-        matched = replayed(on, on.operator.T, on.array(scan.analytic, on.projections), "joseph", "matched")
+        matched = []
+        for projector, group in MODELS.items():
+            on = hc.Context(scan.geometry, scan.grid, projector=projector)
+            matched.append(replayed(on, on.operator.T, on.array(scan.analytic, on.projections), projector,
+                                    "matched" if projector == "joseph" else group))
         try:
             (y, out), queue = self._on_device(scan.analytic, np.zeros(scan.grid.shape, np.float32))
         except LeftOut as reason:
-            return [matched], [f"by voxels: {reason}"]
+            return matched, [f"by voxels: {reason}"]
 
-        def run():
-            hc.backproject(y, scan.geometry, scan.grid, projector="voxel", out=out)
-            queue.finish()
+        def by_voxels(name, **options):
+            def run():
+                hc.backproject(y, scan.geometry, scan.grid, projector="voxel", out=out, **options)
+                queue.finish()
 
-        return [matched, Job(run, out.get, group="voxel", name="voxel", arrays="device")]
+            return Job(run, out.get, group="voxel", name=name, arrays="device")
+
+        textures = [by_voxels("voxel, textures", interpolation="hardware")] if self.place.on_gpu else []
+        return [*matched, by_voxels("voxel"), *textures]
 
     def fdk(self, scan):
         kept = []

@@ -45,7 +45,7 @@ class Peer(Adaptor):
             self.arrays.wait()
 
         result = lambda: self.arrays.host(stack) if forward else scan.world(self.arrays.host(volume))
-        return Job(run, result, group="footprint" if forward else "matched", name="SF", arrays=self.arrays.kind)
+        return Job(run, result, group="footprint", name="SF", arrays=self.arrays.kind)
 
     def forward(self, scan):
         return [self._product(scan, True)]

@@ -28,8 +28,8 @@ class Adjoint(Forward):
     name = "adjoint"
     title = "Back-projection"
     note = ("Errors: root mean squares from the sum of the views at each voxel with linear interpolation, over its largest value, after "
-            "the factor that fits best: packages weigh it differently. Corners of slices do not count. voxel: by voxels; matched: the "
-            "adjoint of the ray model.")
+            "the factor that fits best: packages weigh it differently. Corners of slices do not count. voxel: by voxels; others: the "
+            "adjoint of the ray model, matched of interpolating ones.")
 
     def judged(self, values, scan):
         error, factor = fitted(values * scan.cylinder(), scan.backprojection * scan.cylinder())
