@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -189,6 +190,25 @@ TEST(Documents, LayersNameFilesThatAreThere) {
         EXPECT_TRUE(fs::exists(root / folder / file) || fs::exists(root / file)) << folder << " names " << file;
       }
   EXPECT_GT(files, 10);
+}
+
+// Papers whose tables are remade: each section has examples, which tests run (run_examples.sh).
+TEST(Documents, EachPaperHasCommandsThatRun) {
+  std::map<std::string, int> commands;
+  std::string section;
+  bool fenced = false;
+  for (const auto& line : lines_of(root / "docs" / "papers.md")) {
+    if (line.starts_with("```")) {
+      fenced = line == "```sh";
+    } else if (line.starts_with("## ")) {
+      section = line;
+      commands[section] = 0;
+    } else if (fenced && line.starts_with("halocline ")) {
+      ++commands[section];
+    }
+  }
+  EXPECT_GE(commands.size(), 5u);
+  for (const auto& [title, count] : commands) EXPECT_GT(count, 0) << title << " has no command that runs";
 }
 
 }  // namespace
