@@ -11,17 +11,31 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t group_rows = 32, group_columns = 1, group_views = 4;  // ROWS, COLUMNS, VIEWS of cl/upright.clh
+constexpr std::size_t group_rows = 32;  // ROWS of cl/upright.clh; COLUMNS are 1
 
 // Voxels along an axis that shadows of that width may touch.
 int touched(double width) {
   return static_cast<int>(std::ceil(width)) + 1;
 }
 
+// True if views after each other mostly turn by less than 3 degrees.
+bool views_are_near(const RayTable& table) {
+  constexpr std::size_t ray_floats = 18;  // of cl/rays.clh: the direction at the detector's centre first
+  constexpr double least_cosine = 0.9986;
+  const std::size_t views = table.rays.size() / ray_floats;
+  std::size_t near = 0;
+  for (std::size_t view = 1; view < views; ++view) {
+    const float *a = &table.rays[ray_floats * (view - 1)], *b = a + ray_floats;
+    near += a[0] * b[0] + a[1] * b[1] > least_cosine * std::hypot(a[0], a[1]) * std::hypot(b[0], b[1]) ? 1 : 0;
+  }
+  return 2 * near >= views;
+}
+
 }  // namespace
 
 std::string UprightForm::options() const {
-  return lines == 0 ? "" : fmt::format(" -D LINES={} -D VOXELS={}", lines, voxels);
+  const std::string shape = fmt::format(" -D ROWS={} -D COLUMNS=1 -D VIEWS={}", group_rows, views);
+  return lines == 0 ? shape : shape + fmt::format(" -D LINES={} -D VOXELS={}", lines, voxels);
 }
 
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector) {
@@ -29,9 +43,10 @@ std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volum
   if (projector.users() != nullptr || projector == Projector::siddon || !table.plain() || !table.upright() ||
       table.fan_stack || volume.slice() > most_slice_voxels)
     return std::nullopt;
-  if (projector == Projector::joseph) return UprightForm{};
-  if (table.within_slice) return std::nullopt;
   UprightForm form;
+  form.views = views_are_near(table) ? 4 : 1;
+  if (projector == Projector::joseph) return form;
+  if (table.within_slice) return std::nullopt;
   form.lines = touched(std::max(table.widths[0], table.widths[1])), form.voxels = touched(table.widths[2]);
   if (std::max(form.lines, form.voxels) > most_touched) return std::nullopt;
   form.halo = form.zeros = form.voxels - 1;
@@ -56,6 +71,7 @@ void RayProjection::stack_upright(Slab& slab) const {
 void RayProjection::project_upright(Slab& slab, Range views) const {
   const auto columns = projections_.size[0], rows = projections_.size[1],
              depth = upright_->depth(static_cast<std::size_t>(slab.extended().count()));
+  const auto group_views = static_cast<std::size_t>(upright_->views);
   const bool narrow = volume_.slice() * depth < std::size_t{1} << 31;
   std::vector<SlabArgument> arguments{in("stacks"),    in("rays"),   inout("projections"), slab.extent(slab.interior()),
                                       upright_->zeros, number(depth)};
@@ -64,9 +80,9 @@ void RayProjection::project_upright(Slab& slab, Range views) const {
   add_widths(arguments, parameters_.projector, table_);
   slab.launch(ray_kernel(parameters_.projector, "project",
                          fmt::format("-D INDEX={}{}", narrow ? "int" : "long", upright_->options()), "upright"),
-              {group_rows * parts_of(rows, group_rows), group_columns * parts_of(columns, group_columns),
+              {group_rows * parts_of(rows, group_rows), columns,
                group_views * parts_of(static_cast<std::size_t>(views.count()), group_views)},
-              {group_rows, group_columns, group_views}, arguments);
+              {group_rows, 1, group_views}, arguments);
 }
 
 }  // namespace halocline

@@ -20,6 +20,7 @@ class Projector;
 struct UprightForm {
   int halo = 1;               ///< slices above a slab that its rays read
   int zeros = 1;              ///< places before the slices held, and at least after them
+  int views = 4;              ///< of a work-group: neighbours that pass nearly the same voxels, else 1
   int lines = 0, voxels = 0;  ///< distance-driven: lines along k and slices that a pixel's shadow may touch
 
   static constexpr std::size_t group = 128;     ///< work-items of a group

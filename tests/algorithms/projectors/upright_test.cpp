@@ -95,6 +95,20 @@ TEST(UprightProjection, IsForUprightScans) {
   }
 }
 
+TEST(UprightProjection, TakesNeighbouringViewsTogether) {
+  const auto scene = reference::scene_named("cone");
+  const auto views_of_group = [&](int views) {
+    CircularOptions circle;
+    circle.projections = views;
+    Grid stack = scene.projections;
+    stack.size[2] = static_cast<std::size_t>(views);
+    return upright_form(make_rays(circular_geometry(circle), scene.grid, stack), scene.grid, Projector::joseph)->views;
+  };
+  EXPECT_EQ(views_of_group(360), 4);
+  EXPECT_EQ(views_of_group(20), 1);
+  EXPECT_EQ(views_of_group(1), 1);
+}
+
 TEST(UprightProjection, IsCheckedOnGpus) {
   for (const char* mode : {"joseph-upright", "distance-driven-upright"})
     EXPECT_EQ(variant_of(mode).check(device().front()).text(), "right");
