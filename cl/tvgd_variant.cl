@@ -12,10 +12,11 @@
 // that steer the descent are those with v, where plain descent has g.
 //
 // Arrays: volumes u, u_new, f, w, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the
-// descent has ended). Halo: one slice low and one high, as for tvgd.cl; w needs none. GPUs compute v in both kernels, voxel by
-// voxel: 16 bytes a voxel and iteration, WEIGHTED 8 more. CPUs go along rows (tvgd_rows.clh) and keep v for tvgd_add: 24 and
-// 4 more. ADAPTIVE is bound by its exponentials, not by memory: 12 a voxel and kernel on GPUs, 6 on CPUs.
-// Tunables: group shape (host); sums.clh's.
+// descent has ended). Halo: one slice low and one high, as for tvgd.cl; w needs none. GPUs compute v in both kernels, in
+// groups that compute a direction once (tvgd_group.clh): 16 bytes a voxel and iteration, WEIGHTED 8 more. CPUs go along
+// rows (tvgd_rows.clh) and keep v for tvgd_add: 24 and 4 more. Both forms are bound by arithmetic: on NVIDIA's GPUs 161
+// instructions a voxel and iteration, 136 without ADAPTIVE.
+// Tunables: tvgd_group.clh's, tvgd_rows.clh's, sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 #include "tv.clh"
@@ -23,112 +24,97 @@
 
 // Arguments that a member has and others have not.
 #ifdef ADAPTIVE
-#define SMOOTHING_DECLARED float eps2, float inverse_delta
-#define SMOOTHING eps2, inverse_delta
-#define WEIGHED(d) (adaptive_weight(inverse_delta * (d)) * (d))
+// c = 2^-(t^2) with t = decay d, decay = sqrt(log2(e)) / delta. Below 1e-14 it is 0: no square of it may underflow.
+#define SMOOTHING_DECLARED float eps2, float decay
+#define SMOOTHING eps2, decay
+#define WEIGHED(d) (adaptive_weight(decay * (d)) * (d))
+// The host names another function where that one is as accurate and faster (host/opencl/quirks.cpp).
+#ifndef EXP2
+#define EXP2 exp2
+#endif
 #else
 #define SMOOTHING_DECLARED float eps2
 #define SMOOTHING eps2
 #define WEIGHED(d) (d)
 #endif
-#ifdef KEEP
-#define KEPT_DECLARED __global float* restrict kept,
-#define KEPT_PASSED kept,
-#else
-#define KEPT_DECLARED
-#define KEPT_PASSED
-#endif
 
 #if LANES_PER_ITEM == 1
-// A voxel each.
 #ifdef ADAPTIVE
-// The weight of a difference of t deltas. Below 1e-14 it is 0: no square of it may underflow.
 INLINE float adaptive_weight(float t) {
-  return t * t < 32.0f ? exp(-(t * t)) : 0.0f;
+  const float c = EXP2(-(t * t));
+  return t * t < 46.0f ? c : 0.0f;
 }
 #endif
+#include "tvgd_group.clh"
 
-typedef struct {
-  float x, y, z, root;
-} Direction;  // p and N
-
-INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, float rx,
-                           float ry, float rz, SMOOTHING_DECLARED) {
-  const float here = u[i];
-  const float dx = x > 0 ? rx * (here - u[i - 1]) : 0.0f;
-  const float dy = y > 0 ? ry * (here - u[i - row]) : 0.0f;
-  const float dz = z > 0 ? rz * (here - u[i - plane]) : 0.0f;
-  Direction p;
-  p.x = WEIGHED(dx);
-  p.y = WEIGHED(dy);
-  p.z = WEIGHED(dz);
-  const float norm2 = fma(p.z, dz, fma(p.y, dy, fma(p.x, dx, eps2)));
-  const float inverse = INVERSE_ROOT(norm2);
-  p.x *= inverse;
-  p.y *= inverse;
-  p.z *= inverse;
-  p.root = norm2 * inverse;
-  return p;
-}
-
-// v at voxel i; *root is N there.
-INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, int nx, int ny, int nz, int offset,
-                     float rx, float ry, float rz, SMOOTHING_DECLARED, float* root) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny,
-               i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
-#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, rx, ry, rz, SMOOTHING)
-  const Direction p = DIRECTION(i, x, y, z);
-  const float after_x = x + 1 < nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
-  const float after_y = y + 1 < ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
-  const float after_z = z + 1 < nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
-#undef DIRECTION
-  *root = p.root;
-  const float g = fma(rz, p.z - after_z, fma(ry, p.y - after_y, rx * (p.x - after_x)));
 #ifdef WEIGHTED
-  return sqrt(w[i]) * g;
+#define TIMES_DEVIATION(g, i) (sqrt(w[i]) * (g))
 #else
-  return g;
+#define TIMES_DEVIATION(g, i) (g)
 #endif
+
+// Groups of both: (MARCH_X, 1, MARCH_Z), for GROUP_COLUMNS columns, SEGMENT_ROWS rows and GROUP_SLICES slices.
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_variant_step(
+    __global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
+    __global const float* restrict control, int steered, float given, Extent extent, PerAxis r, SMOOTHING_DECLARED) {
+  __local float shared[SHARED_FLOATS];
+  const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, begin = extent.begin,
+            end = extent.end;
+  const float rx = r.x, ry = r.y, rz = r.z, factor = steered ? control[0] : given;
+  March m;
+  march_from(&m, u, nx, ny, nz, offset, begin, end, rx, ry, rz, SMOOTHING);
+  EACH_ROW {
+    const Row row = m.row;
+    const uint i = m.i;
+    float g[SLICES];
+    march_on(&m, g, shared, odd, y, nx, ny, rx, ry, rz, SMOOTHING);
+    EACH_SLICE if (y < m.last && k < m.slices) {
+      u_new[m.to_slice[k] + i] = fma(-factor, TIMES_DEVIATION(g[k], m.to_slice[k] + i), row.here[k]);
+    }
+  }
 }
 
-__kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
-                                __global const float* restrict control, int steered, float given, Extent extent,
-                                PerAxis r, SMOOTHING_DECLARED) {
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_variant_sums(
+    __global const float* restrict u, __global const float* restrict f,
+    WEIGHTS_DECLARED __global sum_t* restrict partials, Extent extent, PerAxis r, SMOOTHING_DECLARED) {
+  __local float shared[SHARED_FLOATS];
+  __local sum_t room[4 * GROUP_ITEMS];
   const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, begin = extent.begin,
             end = extent.end;
   const float rx = r.x, ry = r.y, rz = r.z;
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
-  const size_t i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
-  u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
-}
-
-INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
-                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
-                           SMOOTHING_DECLARED) {
-  float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
-  const size_t i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
-#ifdef KEEP
-  kept[i] = v;
-#endif
-  const float change = u[i] - f[i];
-  return (real4)(v * v, change * change, change * v, root);
-}
-
-__kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
-                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED Extent extent,
-                                PerAxis r, SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent.nx, extent.ny, extent.nz, extent.offset,
-                              r.x, r.y, r.z, SMOOTHING));
+  sum_t sums[4][SLICES];
+#pragma unroll
+  for (int n = 0; n < 4; ++n) EACH_SLICE sums[n][k] = NO_SUM;
+  March m;
+  march_from(&m, u, nx, ny, nz, offset, begin, end, rx, ry, rz, SMOOTHING);
+  EACH_ROW {
+    const bool counts = y < m.last;
+    const uint i = counts ? m.i : 0;
+    float change[SLICES], root[SLICES], deviation[SLICES], g[SLICES];
+    EACH_SLICE {
+      change[k] = m.row.here[k] - f[m.to_slice[k] + i];
+      deviation[k] = TIMES_DEVIATION(1.0f, m.to_slice[k] + i);
+      root[k] = m.p[k].root;
+    }
+    march_on(&m, g, shared, odd, y, nx, ny, rx, ry, rz, SMOOTHING);
+    if (counts) EACH_SLICE {
+      const float v = deviation[k] * g[k];
+      sums[0][k] = add_value(sums[0][k], v * v);
+      sums[1][k] = add_value(sums[1][k], change[k] * change[k]);
+      sums[2][k] = add_value(sums[2][k], change[k] * v);
+      sums[3][k] = add_value(sums[3][k], root[k]);
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < 4; ++n) EACH_SLICE if (k >= m.slices) sums[n][k] = NO_SUM;
+  EACH_SLICE store_group_slice(partials, room, m.z + k - offset, k < m.depth, sums[0][k], sums[1][k], sums[2][k],
+                               sums[3][k]);
 }
 
 #else
 #ifdef ADAPTIVE
 INLINE float16 adaptive_weight(float16 t) {
-  return select(exp(-(t * t)), (float16)(0.0f), t * t >= 32.0f);
+  return select(exp2(-(t * t)), (float16)(0.0f), t * t >= 46.0f);
 }
 #endif
 #include "tvgd_rows.clh"
@@ -139,8 +125,10 @@ INLINE float16 adaptive_weight(float16 t) {
 #define TIMES_DEVIATION(g) g
 #endif
 #ifdef KEEP
+#define KEPT_DECLARED __global float* restrict kept,
 #define KEEP_IT store_columns(v, kept + i, x, extent.nx)
 #else
+#define KEPT_DECLARED
 #define KEEP_IT
 #endif
 

@@ -29,6 +29,7 @@ class TvgdVariant : public Tvgd {
 
  private:
   using Arguments = std::vector<SlabArgument>;
+  Shape group_shape(const Slab& slab, Range slices) const;
   std::string options() const;
   void push_input(Arguments& arguments) const;
   void push_rest(Arguments& arguments, const Slab& slab, Range slices) const;

@@ -40,8 +40,9 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.fill_with_kernel = true;
     quirks.allocations_beyond_max = true;
     // native_rsqrt is the instruction of rsqrt, with the same error (2 ulp), except for numbers below 1e-38, which
-    // rsqrt scales first; native_recip is one instruction with an error of 1 ulp instead of ten.
-    quirks.build_options = "-D INVERSE_ROOT=native_rsqrt -D RECIPROCAL=native_recip";
+    // rsqrt scales first, as are native_exp2 and exp2; native_recip is one instruction with an error of 1 ulp instead
+    // of ten.
+    quirks.build_options = "-D INVERSE_ROOT=native_rsqrt -D EXP2=native_exp2 -D RECIPROCAL=native_recip";
   }
   if (contains(device.platform, "Intel") && device.type == "gpu" && device.global_memory > four_gibibytes) {
     // Addresses in kernels are 32 bits wide without both, and buffers end at 4 GB.

@@ -432,7 +432,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const auto& descent : reference::descents())
     for (const auto variants : {plain, float_pairs, for_gpus})
       all.push_back([=](const Devices& devices) {
-        run_denoiser(devices, "tvgd", Schedule::standard, variants, {}, 9, {}, descent);
+        // on GPUs two groups along x
+        run_denoiser(devices, "tvgd", Schedule::standard, variants, {}, variants.gpu ? 40 : 9, {}, descent);
       });
   for (const auto variants : {plain, float_pairs, for_gpus})
     all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });

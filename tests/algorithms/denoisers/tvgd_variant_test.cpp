@@ -84,7 +84,10 @@ TEST_P(Variants, FollowTheReference) {
                              {93, 7, 13},
                              {17, 37, 23},
                              {1100, 3, 5},
-                             {9, 40, 40}}) {
+                             {9, 40, 40},
+                             {31, 32, 15},
+                             {32, 33, 16},
+                             {63, 65, 31}}) {
       const Volume f = noisy_step(size, {0.5, 0.8, 1.7}), w = weights_with_holes(f.grid);
       auto parameters = parameters_for(f, 9, GetParam());
       parameters.variants.gpu = gpu;
@@ -103,6 +106,21 @@ TEST_P(Variants, FollowTheReference) {
       EXPECT_NEAR(outcome.history.back().total_variation, variation, 1e-4 * variation);
       EXPECT_EQ(outcome.history.size(), 10u);
     }
+}
+
+TEST_P(Variants, OfManySlabsEqualOneToTheBit) {
+  const Volume f = noisy_step({63, 35, 47}, {0.5, 0.8, 1.7}), w = weights_with_holes(f.grid);
+  for (const bool gpu : {false, true}) {
+    auto parameters = parameters_for(f, 9, GetParam());
+    parameters.variants.gpu = gpu;
+    const auto whole = run(f, w, parameters);
+    for (const int slabs : {2, 5}) {
+      const auto split = run(f, w, parameters, {.plan = {.minimum_slabs = slabs}});
+      EXPECT_EQ(split.u.voxels, whole.u.voxels) << gpu << " " << slabs;
+      EXPECT_EQ(split.history.back().total_variation, whole.history.back().total_variation);
+      EXPECT_EQ(split.history.back().fidelity, whole.history.back().fidelity);
+    }
+  }
 }
 
 TEST_P(Variants, StepIsTheRmsChangeOfTheWholeVolume) {
