@@ -9,13 +9,16 @@ import pytest
 
 import halocline as hc
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+ROOT = str(pathlib.Path(__file__).resolve().parents[2])
+sys.path.insert(0, ROOT)
 
 from benchmarks import write_results  # noqa: E402
 from benchmarks.peers import adaptors, driver  # noqa: E402
 from benchmarks.peers.peer import Adaptor, Job, LeftOut  # noqa: E402
 from benchmarks.peers.scan import SLICES, Scan, fitted, rms  # noqa: E402
 from benchmarks.peers.works import all_works  # noqa: E402
+
+sys.path.remove(ROOT)  # its folder itk would pass for the package of that name
 
 
 class Quick(Adaptor):

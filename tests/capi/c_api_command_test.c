@@ -345,7 +345,7 @@ static int has_word(const char* text, const char* word) {
 static const char* const not_settings =
     "help input geometry output halves reference init truth weights flat flats dark darks bad-pixels variance-out "
     "halves-out "
-    "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu views crop bin "
+    "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu seed views crop bin "
     "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise "
     "html html-size "
     "undenoised";
