@@ -129,7 +129,7 @@ void run_ray_backprojections(const Devices& devices, const std::string& name) {
     views.back_along_rays(projector);
   views.back_along_rays_for_gpus();
   for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
-    for (const auto projector : {Projector::joseph, Projector::distance_driven})
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
       views.back_along_rays_for_gpus(&brick, projector);
 }
 
