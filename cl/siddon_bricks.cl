@@ -48,9 +48,15 @@ INLINE int cell_at(float4 ray, float p) {
   return (int)fmin(fmax(floor(fma(p, ray.x, ray.y) + 0.5f), -2.0f), WHOLES);
 }
 
-INLINE bool passes(View view, float4 ray, float p, float widest, int begin_b, int end_b) {
+// The first cell and the second one, which are neighbours, even where rounding moves a column along the diagonal over two edges.
+INLINE int2 cells_of(float4 ray, float p) {
   const int first = cell_at(ray, p - 0.5f), second = cell_at(ray, p + 0.5f);
-  return max(first, second) >= begin_b && min(first, second) < end_b;
+  return (int2)(second + clamp(first - second, -1, 1), second);
+}
+
+INLINE bool passes(View view, float4 ray, float p, float widest, int begin_b, int end_b) {
+  const int2 cells = cells_of(ray, p);
+  return max(cells.x, cells.y) >= begin_b && min(cells.x, cells.y) < end_b;
 }
 
 // u, v: pixels from the detector's centre, v of the middle row.
@@ -65,7 +71,8 @@ INLINE Crossing crossing_of(View view, float4 ray, Plane plane, float p, float u
   at.tilt = fma(v, at.tilt_per_row, fma(u, view.per_column, view.along) * ray.w);
   at.reach = fma(0.5f, fabs(at.tilt) + (half_v + 0.5f) * fabs(at.tilt_per_row), 0.5f);
   at.line = (float4)(slope, middle, per_row, fma(-middle, per_row, row_start - at.reach * fabs(per_row)));
-  const int first = cell_at(ray, p - 0.5f), second = cell_at(ray, p + 0.5f);
+  const int2 cells = cells_of(ray, p);
+  const int first = cells.x, second = cells.y;
   const float from_edge = (float)max(first, second) - 0.5f - fma(p - 0.5f, ray.x, ray.y);
   at.split = first == second ? 1.0f : WITHIN(from_edge / ray.x);
   at.first = first >= begin_b && first < end_b ? place + (first - begin_b) * stride_b : NONE;

@@ -83,8 +83,7 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
   requirements.kernels = {"bricks_table", ray_kernel(projector_, "backproject", "", "bricks").kernel};
   requirements.preferred_batch = 64;  // fewer rounds of groups that are not full, and as much memory as stacks with 16
   requirements.cost.name = "adjoint " + projector_name(projector_) + " bricks";
-  requirements.cost.bytes =
-      projector_ == Projector::joseph ? 6 : 12;  // as measured on an H200; Siddon's: from its instructions
+  requirements.cost.bytes = projector_ == Projector::joseph ? 6 : 12;  // as measured on an H200; Siddon's as counted
 }
 
 void RayBackprojection::filter_bricks(Slab& slab, Range views) const {

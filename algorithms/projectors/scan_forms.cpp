@@ -106,6 +106,11 @@ std::vector<ScanForm> projection_forms() {
        .error = texture_error},
       {.mode = "siddon", .projector = siddon},
       {.mode = "siddon-images", .name = "Siddon's projection from images", .projector = siddon, .images = true},
+      {.mode = "siddon-upright",
+       .name = "Siddon's projection of columns of rays",
+       .projector = siddon,
+       .devices = For::gpus,
+       .upright = true},
       {.mode = "distance-driven", .projector = Projector::distance_driven},
       {.mode = "distance-driven-upright",
        .name = "distance-driven projection of columns of rays",
@@ -170,7 +175,7 @@ ScanForm reference_of(const ScanForm& form) {
 
 // Tolerance of a value: every view, or every plane that a ray crosses with at most sqrt(3) spacings of it, may be off.
 double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expected) {
-  const bool other_order = form.upright && form.projector == Projector::distance_driven;
+  const bool other_order = form.upright && form.projector != Projector::joseph;
   if (form.brick != nullptr || other_order)
     return brick_error * *std::max_element(expected.voxels.begin(), expected.voxels.end());
   if (form.adjoint) return form.error * static_cast<double>(scan.stack.size[2]);
@@ -183,7 +188,9 @@ double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expect
 std::vector<std::string> files_of(const ScanForm& form) {
   if (form.brick != nullptr)
     return {"joseph_stacks.cl", "siddon.cl", "joseph_bricks.cl", "siddon_bricks.cl", "distance_driven_bricks.cl"};
-  if (form.upright) return {"joseph.cl", "distance_driven.cl", "joseph_upright.cl", "distance_driven_upright.cl"};
+  if (form.upright)
+    return {"joseph.cl",         "siddon.cl",         "distance_driven.cl",
+            "joseph_upright.cl", "siddon_upright.cl", "distance_driven_upright.cl"};
   if (form.innermost) return {"joseph.cl", form.adjoint ? "joseph_slices_adjoint.cl" : "joseph_slices.cl"};
   if (!form.adjoint) return {"joseph.cl", "joseph_image.cl", "siddon.cl"};
   if (form.tile != nullptr) return {"backproject.cl", "backproject_tile.cl"};

@@ -26,10 +26,11 @@ std::string UprightForm::options() const {
 
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector) {
   constexpr int most_touched = 4;
-  if (projector.users() != nullptr || projector == Projector::siddon || !table.plain() || !table.upright() ||
-      table.fan_stack || volume.slice() > most_slice_voxels)
+  if (projector.users() != nullptr || !table.plain() || !table.upright() || table.fan_stack ||
+      volume.slice() > most_slice_voxels)
     return std::nullopt;
   if (projector == Projector::joseph) return UprightForm{};
+  if (projector == Projector::siddon) return UprightForm{.halo = 0, .zeros = 2};
   if (table.within_slice) return std::nullopt;
   UprightForm form;
   form.lines = touched(std::max(table.widths[0], table.widths[1])), form.voxels = touched(table.widths[2]);

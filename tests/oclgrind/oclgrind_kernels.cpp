@@ -115,7 +115,7 @@ void run_ray_projections(const Devices& devices, const std::string& name) {
     views.forward({projector});
   for (const auto projector : {Projector::joseph, Projector::siddon})
     views.forward({.projector = projector, .gpu = true});
-  for (const auto projector : {Projector::joseph, Projector::distance_driven})
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
     views.forward({.projector = projector, .gpu = true, .upright = true});
   if (!views.images()) return;
   for (const auto projector : {Projector::joseph, Projector::siddon})
