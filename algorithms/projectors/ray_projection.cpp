@@ -163,9 +163,8 @@ Requirements RayProjection::requirements() const {
   if (form_ == Form::upright) {
     requirements.halo_high = upright_->halo;
     requirements.cost.name += " upright";
-    requirements.cost.bytes = parameters_.projector == Projector::distance_driven
-                                  ? 12
-                                  : 6.3;  // as measured on an H200; Siddon's: as Joseph's
+    // as measured on an H200; Siddon's as counted
+    requirements.cost.bytes = parameters_.projector == Projector::distance_driven ? 12 : 6.3;
   }
   return requirements;
 }
