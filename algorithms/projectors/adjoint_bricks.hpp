@@ -32,8 +32,9 @@ struct AdjointBrick {
 /// Bricks that are worth a trial.
 std::span<const AdjointBrick> adjoint_bricks();
 
-/// True if there are bricks of the projector for the scan: Joseph's and distance-driven (up to 4 x 4) for upright ones,
-/// and the kernels' numbers hold a detector of so many pixels: rows in float32, a view's pixels in an int.
+/// True if there are bricks of the projector for the scan: an upright one, distance-driven up to 4 x 4, Siddon's
+/// without rays in faces (may_run_in_faces(), for the caller to ask), and the kernels' numbers hold a detector of so
+/// many pixels: rows in float32, a view's pixels in an int.
 bool bricks_take(const RayTable& table, const AdjointBrick& brick, Projector projector, std::size_t columns,
                  std::size_t rows);
 

@@ -69,8 +69,8 @@ struct ProjectionParameters {
   /// Joseph's buffers with slices innermost, where every ray runs within a slice (slice_rows()). project() and
   /// plan_project() take it where slices_innermost_pay(). It changes no bit.
   bool slices_innermost = false;
-  /// Joseph's buffers and those of distance-driven with slices innermost and a detector column's rays side by side,
-  /// where these differ along k alone (upright_form()). It changes no bit of Joseph's, and the last ones of
+  /// Buffers with slices innermost and a detector column's rays side by side, where these differ along k alone
+  /// (upright_form()). It changes no bit of Joseph's, and the last ones of Siddon's, without rays in faces, and of
   /// distance-driven.
   bool upright = false;
 };
@@ -127,7 +127,7 @@ class RayBackprojection : public BackprojectionMethod {
  public:
   /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.cl), not in that for CPUs (cl/joseph_tiles.cl), and
   /// fewer slices a work-item of the others. It changes no bit.
-  /// brick: for GPUs, Joseph's and distance-driven in bricks of that shape (cl/bricks.clh) where bricks_take(). It
+  /// brick: for GPUs, the projector's adjoint in bricks of that shape (cl/bricks.clh) where bricks_take(). It
   /// changes the last bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false, const AdjointBrick* brick = nullptr);

@@ -27,7 +27,8 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
   // seen from the source, a cylinder's rows are not those of the plane that touches it
   if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
-  if (brick != nullptr && gpu && bricks_take(table_, *brick, projector, projections.size[0], projections.size[1]))
+  if (brick != nullptr && gpu && !faces_ &&
+      bricks_take(table_, *brick, projector, projections.size[0], projections.size[1]))
     brick_ = *brick;
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))

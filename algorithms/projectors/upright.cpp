@@ -40,12 +40,16 @@ std::string UprightForm::options() const {
 
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector) {
   constexpr int most_touched = 4;
-  if (projector.users() != nullptr || projector == Projector::siddon || !table.plain() || !table.upright() ||
-      table.fan_stack || volume.slice() > most_slice_voxels)
+  if (projector.users() != nullptr || !table.plain() || !table.upright() || table.fan_stack ||
+      volume.slice() > most_slice_voxels)
     return std::nullopt;
   UprightForm form;
   form.views = views_are_near(table) ? 4 : 1;
   if (projector == Projector::joseph) return form;
+  if (projector == Projector::siddon) {
+    form.halo = 0, form.zeros = 2;
+    return form;
+  }
   if (table.within_slice) return std::nullopt;
   form.lines = touched(std::max(table.widths[0], table.widths[1])), form.voxels = touched(table.widths[2]);
   if (std::max(form.lines, form.voxels) > most_touched) return std::nullopt;

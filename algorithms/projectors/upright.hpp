@@ -31,8 +31,8 @@ struct UprightForm {
   std::string options() const;
 };
 
-/// Empty if the projector has no such form for the scan: Joseph's and distance-driven for upright ones, the latter with
-/// pixels of up to three voxels.
+/// Empty if the projector has no such form for the scan: Joseph's, Siddon's (without rays in faces, for the
+/// caller to ask) and distance-driven for upright ones, the latter with pixels of up to three voxels.
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector);
 
 /// True if project() and solvers take it where there is one: with enough detector rows, on devices that were measured

@@ -115,7 +115,7 @@ void run_ray_projections(const Devices& devices, const std::string& name) {
     views.forward({projector});
   for (const auto projector : {Projector::joseph, Projector::siddon})
     views.forward({.projector = projector, .gpu = true});
-  for (const auto projector : {Projector::joseph, Projector::distance_driven})
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
     views.forward({.projector = projector, .gpu = true, .upright = true});
   if (!views.images()) return;
   for (const auto projector : {Projector::joseph, Projector::siddon})
@@ -129,7 +129,7 @@ void run_ray_backprojections(const Devices& devices, const std::string& name) {
     views.back_along_rays(projector);
   views.back_along_rays_for_gpus();
   for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
-    for (const auto projector : {Projector::joseph, Projector::distance_driven})
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
       views.back_along_rays_for_gpus(&brick, projector);
 }
 

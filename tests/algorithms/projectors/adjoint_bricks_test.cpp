@@ -49,7 +49,7 @@ class AdjointBricks : public testing::TestWithParam<reference::Scene> {
   }
 };
 
-constexpr Projector::Named projectors[] = {Projector::joseph, Projector::distance_driven};
+constexpr Projector::Named projectors[] = {Projector::joseph, Projector::siddon, Projector::distance_driven};
 
 TEST_P(AdjointBricks, MatchDoublePrecisionAndThePortableForm) {
   for (const Projector projector : projectors) {
@@ -58,10 +58,12 @@ TEST_P(AdjointBricks, MatchDoublePrecisionAndThePortableForm) {
     const auto expected = reference::backproject(projector, stack, scene.geometry, scene.grid);
     const double largest = reference::largest(expected);
     ASSERT_GT(largest, 0);
+    // of a ray nearly along a face, float32 has few digits of the place where it changes voxels
+    const double between = projector == Projector::siddon ? 1e-4 : 1e-5;
     const auto bricks = found(&small, projector), portable = found(nullptr, projector);
     for (std::size_t voxel = 0; voxel < expected.size(); ++voxel) {
       ASSERT_NEAR(bricks[voxel], expected[voxel], 2e-5 * largest) << "voxel " << voxel;
-      ASSERT_NEAR(bricks[voxel], portable[voxel], 1e-5 * largest) << "voxel " << voxel;
+      ASSERT_NEAR(bricks[voxel], portable[voxel], between * largest) << "voxel " << voxel;
     }
   }
 }
@@ -123,8 +125,10 @@ TEST(AdjointBricks, AreForUprightScans) {
             .kernels.back();
     EXPECT_NE(kernel, "joseph_bricks_backproject") << name;
   }
-  const auto scene = reference::scene_named("cone");
-  EXPECT_THAT(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::siddon, true, &small)
+  // rays in faces between voxels
+  const Geometry geometry = circular_geometry({.sid = 40, .sdd = 60, .angles = {0, 90, 200}});
+  EXPECT_THAT(RayBackprojection(geometry, reference::detector(11, 7, 3, 1, 1), default_grid({8, 6, 4}, {1, 1, 1}),
+                                Projector::siddon, true, &small)
                   .requirements()
                   .kernels,
               testing::Not(testing::Contains("bricks_table")));
@@ -165,7 +169,8 @@ TEST(AdjointBricks, AreCheckedOnGpus) {
     EXPECT_TRUE(std::any_of(all_variants().begin(), all_variants().end(),
                             [&](const Variant& each) { return each.name == variant.name; }));
   }
-  EXPECT_EQ(brick_variant(adjoint_bricks()[0], Projector::distance_driven)->check(device().front()).text(), "right");
+  for (const auto projector : {Projector::siddon, Projector::distance_driven})
+    EXPECT_EQ(brick_variant(adjoint_bricks()[0], projector)->check(device().front()).text(), "right");
   EXPECT_FALSE(brick_variant(small, Projector::joseph));
 }
 
