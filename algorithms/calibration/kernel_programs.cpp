@@ -15,7 +15,8 @@ std::vector<KernelProgram> kernel_programs(const DeviceInfo& device) {
       {"fdk_rows.cl", fmt::format("-D LENGTH={} -D GROUP={}", row, local_row_items(device, row))},
       {"matrix.cl", "-D RAY_TILES=1 -D BLOCKS=1"},
       {"median.cl", "-D RX=1 -D RY=1 -D RZ=1 -D PAD_X=1 -D PAD_Y=1"},
-      {"nlm.cl", "-D SX=3 -D SY=3 -D SZ=3 -D TX=1 -D TY=1 -D TZ=1 -D PAD_X=4 -D PAD_Y=4"}};
+      {"nlm.cl", "-D SX=3 -D SY=3 -D SZ=3 -D TX=1 -D TY=1 -D TZ=1 -D PAD_X=4 -D PAD_Y=4"},
+      {"tvgd_variant.cl", "-D MARCH_Z=8 -D SLICES=2"}};
   std::vector<KernelProgram> result;
   for (const auto& [file, text] : embedded_sources()) {
     if (!file.ends_with(".cl")) continue;

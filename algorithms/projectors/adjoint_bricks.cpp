@@ -67,8 +67,12 @@ bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick) {
          brick.local_bytes() <= usable_local_memory(device);
 }
 
-const AdjointBrick* faster_brick(std::span<const DeviceModel> devices) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), bricks_were_faster) ? &bricks[0] : nullptr;
+const AdjointBrick* faster_brick(std::span<const DeviceModel> devices, const Projector& projector) {
+  // Siddon's are not measured yet
+  return projector != Projector::siddon && !devices.empty() &&
+                 std::all_of(devices.begin(), devices.end(), bricks_were_faster)
+             ? &bricks[0]
+             : nullptr;
 }
 
 void RayBackprojection::declare_bricks(Requirements& requirements) const {

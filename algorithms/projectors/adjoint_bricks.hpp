@@ -41,7 +41,7 @@ bool bricks_take(const RayTable& table, const AdjointBrick& brick, Projector pro
 /// True if the device has room for the brick.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
 
-/// The one that was measured to be faster than the other forms on all of the devices; null: none.
-const AdjointBrick* faster_brick(std::span<const DeviceModel> devices);
+/// The one that was measured to be faster than the projector's other forms on all of the devices; null: none.
+const AdjointBrick* faster_brick(std::span<const DeviceModel> devices, const Projector& projector);
 
 }  // namespace halocline

@@ -67,7 +67,8 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
 bool has_images_that_pay(const Geometry& geometry, const Grid& volume, const Grid& projections,
                          const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                          const PlanOptions& options) {
-  return !parameters.images && images_pay(geometry, volume, projections, parameters, models, options);
+  return !parameters.images && !parameters.upright &&
+         images_pay(geometry, volume, projections, parameters, models, options);
 }
 
 }  // namespace
@@ -176,7 +177,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
         slices != nullptr && variant_works(variant_of("joseph-adjoint-slices"), used, "stacks of voxels serve"))
       return program_of(slices);
     const auto models = device_models(used);
-    const AdjointBrick* brick = faster_brick(models);
+    const AdjointBrick* brick = faster_brick(models, projector);
     if (brick != nullptr)
       if (const auto variant = brick_variant(*brick, projector);
           variant && !variant_works(*variant, used, "others serve"))
@@ -228,7 +229,7 @@ Plan plan_backproject(const Geometry& geometry, const Grid& projections, const G
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     if (const auto slices = faster_in_slices(geometry, projections, volume, projector, used)) return program_of(slices);
     return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used),
-                                                          faster_brick(used)));
+                                                          faster_brick(used, projector)));
   };
   return plan_on_selection(program_for, models, options);
 }

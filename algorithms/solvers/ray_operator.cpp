@@ -86,8 +86,8 @@ ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Gri
   } else if (auto slices = faster_in_slices(geometry, projections, volume, backprojector, devices)) {
     pair.adjoint = std::move(slices);
   } else {
-    pair.adjoint =
-        std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector, gpu, faster_brick(devices));
+    pair.adjoint = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector, gpu,
+                                                       faster_brick(devices, backprojector));
   }
   return pair;
 }

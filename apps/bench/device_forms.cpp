@@ -10,7 +10,7 @@ std::unique_ptr<ProjectionMethod> projection_on(const Device& device, const Scan
 
 std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, ScanForm form, const Scan& scan) {
   const bool gpu = !device.info().cpu() || form.brick != nullptr;
-  if (form.projector && form.brick == nullptr) form.brick = faster_brick(device_models({device}));
+  if (form.projector && form.brick == nullptr) form.brick = faster_brick(device_models({device}), *form.projector);
   return make_backprojection(form, scan, gpu);
 }
 

@@ -64,7 +64,7 @@ struct History {
                 {},          false,
                 value.log};
     for (const json& record : records) {
-      if (!record.contains(value.name)) continue;
+      if (!record.contains(value.name) || !record[value.name].is_number()) continue;
       curve.x.push_back(record.at(over_seconds ? "seconds" : count));
       curve.y.push_back(record.at(value.name));
     }
@@ -74,8 +74,12 @@ struct History {
 
 // The histories of a report: of its results, and of runs with results of their own.
 std::vector<History> histories_of(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw InputError(fmt::format("'{}' is a folder; give the files that --report wrote", path));
   std::ifstream file(path);
   const json report = json::parse(file, nullptr, false);
+  if (report.is_discarded())
+    throw InputError(fmt::format("'{}' is no JSON, or ends too early; write it again by --report", path));
   const auto name = std::filesystem::path(path).stem().string();
   std::vector<History> found;
   if (report.is_object() && report.contains("results") && report["results"].is_object()) {
@@ -84,9 +88,9 @@ std::vector<History> histories_of(const std::string& path) {
       if (!part.is_object() || !part.contains("history") || !part["history"].is_array()) return;
       const json& records = part["history"];
       const auto whole = [](const json& record) {
-        if (!record.is_object() || !record.contains("seconds")) return false;
-        return (record.contains("passes") || record.contains("iteration")) &&
-               std::ranges::all_of(record, [](const json& value) { return value.is_number(); });
+        if (!record.is_object()) return false;
+        const auto number = [&](const char* key) { return record.contains(key) && record[key].is_number(); };
+        return number("seconds") && (number("passes") || number("iteration"));
       };
       if (!records.empty() && std::ranges::all_of(records, whole)) found.push_back({of, records});
     };
@@ -123,7 +127,8 @@ std::vector<DrawnValue> chosen(const std::vector<std::string>& values, const std
 }
 
 void run_plot(Job& job, const PlotCommand& command) {
-  for (const auto& path : command.reports) job.input("FILE", path);
+  for (const auto& path : command.reports)
+    if (!std::filesystem::is_directory(path)) job.input("FILE", path);
   require_svg("-o", command.output);
   job.output("-o", command.output);
   std::vector<History> histories;
