@@ -68,6 +68,7 @@ class _Numpy:
 
     maximum, minimum, sqrt = staticmethod(np.maximum), staticmethod(np.minimum), staticmethod(np.sqrt)
     dot = staticmethod(lambda a, b: float(np.sum(a * b, dtype=np.float64)))
+    random = staticmethod(lambda x: np.random.default_rng(1).random(x.shape).astype(x.dtype))
 
     def __init__(self, spacing: Any) -> None:
         self._spacing = 1.0 if spacing is None else spacing
@@ -92,6 +93,7 @@ class _OnDevices:
 
     maximum, minimum, sqrt = staticmethod(arrays.maximum), staticmethod(arrays.minimum), staticmethod(arrays.sqrt)
     dot = staticmethod(lambda a, b: float(arrays.dot(a, b)))
+    random = staticmethod(lambda x: arrays.uniform(x.space, 1))
     spacing = staticmethod(lambda x: [h for h, size in zip(x.space.grid[1], x.space.grid[0]) if size > 1])
     gradient = staticmethod(lambda x: [arrays.gradient(x, axis) for axis in range(3)])
 
@@ -105,9 +107,9 @@ def _map(function: Callable[..., Any], *values: Any) -> Any:
     return tuple(map(function, *values)) if isinstance(values[0], tuple) else function(*values)
 
 
-def _largest_curvature(p: _Problem, steps: int = 20) -> float:
-    """The largest, of the smooth part, by the power method, times 1.05."""
-    x = p.A.T(p.weighted(p.y))
+def _largest_curvature(p: _Problem, start: Any, steps: int = 20) -> float:
+    """The largest, of the smooth part, by the power method from a random array like start, times 1.05."""
+    x = p.on.random(start)
     for _ in range(steps):
         length = np.sqrt(p.on.dot(x, x))
         x = p.slope(x * float(1 / length), affine=False) if length > 0 else x
@@ -135,7 +137,7 @@ def _cgls(p: _Problem, x: Any, iterations: int) -> Any:
 def _fista(p: _Problem, x: Any, iterations: int, inner: int = 20) -> Any:
     """Accelerated gradient steps (Beck & Teboulle 2009), with as much of their total-variation steps as `inner` iterations of
     the dual find, which begin where the last ones ended."""
-    step = 1 / _largest_curvature(p)
+    step = 1 / _largest_curvature(p, x)
     q = [0.0 * part for part in p.on.gradient(x)] if p.tv else []
     length2 = sum(4 / h**2 for h in p.on.spacing(x)) if p.tv else 1.0
 
@@ -160,7 +162,7 @@ def _fista(p: _Problem, x: Any, iterations: int, inner: int = 20) -> Any:
 
 def _pdhg(p: _Problem, x: Any, iterations: int) -> Any:
     """Primal-dual steps, the fidelity by its gradient (Condat 2013, algorithm 3.1)."""
-    curvature = _largest_curvature(p)
+    curvature = _largest_curvature(p, x)
     tau, length2 = 1 / curvature, sum(4 / h**2 for h in p.on.spacing(x))
     sigma = curvature / (2 * length2)
     q = [0.0 * part for part in p.on.gradient(x)] if p.tv else []

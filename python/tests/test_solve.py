@@ -60,6 +60,31 @@ def test_a_users_operator_is_solved_as_by_dense_algebra(size):
     assert all(x.min() == 0 and x.max() == np.float32(0.8) for x in bounded) and np.allclose(*bounded, atol=1e-4)
 
 
+class Diagonal:
+    """A user's operator: a product with numbers, its own adjoint."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values, np.float32)
+
+    def __call__(self, x):
+        return self.values * x
+
+    T = property(lambda self: self)
+
+
+@pytest.mark.parametrize("solver", ["fista", "pdhg"])
+def test_data_without_the_largest_direction_bound_the_steps(solver, geometry, grid, volume):
+    A = Diagonal([10, 0.1])
+    found = hc.solve(A, np.float32([0, 1]), terms=[hc.TotalVariation(0.001)], solver=solver)
+    assert np.isfinite(found).all() and abs(found[0]) < 0.1
+    ones = np.ones(2, np.float32)
+    found = hc.solve(A, 0 * ones, x0=ones, solver=solver)
+    assert abs(found[0]) < 1e-3 and 0 <= found[1] <= 1
+    P = hc.Operator(geometry, grid)
+    found = hc.solve(P, np.zeros(geometry.shape, np.float32), x0=volume, terms=[hc.Tikhonov(1)], solver=solver, iterations=20)
+    assert np.linalg.norm(found) < np.linalg.norm(volume)
+
+
 def test_total_variation_of_a_users_operator():
     A, x = Blur(), signal(61)
     y = A(x) + np.float32(0.05) * np.random.default_rng(2).standard_normal(x.shape, dtype=np.float32)
