@@ -41,13 +41,16 @@ class Algebra:
         return self._scaled(-1)
 
     def __add__(self, other: Any) -> Any:
+        _require_kind("A + B", self, other)
         return self._plus(other, 1) if isinstance(other, Algebra) else NotImplemented
 
     def __sub__(self, other: Any) -> Any:
+        _require_kind("A - B", self, other)
         return self._plus(other, -1) if isinstance(other, Algebra) else NotImplemented
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Algebra):
+            _require_kind("A @ B", self, other)
             return self._after(other)
         return super().__matmul__(other) if hasattr(super(), "__matmul__") else NotImplemented  # type: ignore[misc]
 
@@ -55,14 +58,17 @@ class Algebra:
         if self._is_number(other):
             return self._scaled(other)
         if isinstance(other, Algebra):
+            _require_kind("A @ B", self, other)
             return self._after(other)
         return super().__mul__(other) if hasattr(super(), "__mul__") else NotImplemented  # type: ignore[misc]
 
 
 class HostOperator(Algebra, _Base):  # type: ignore[misc, unused-ignore]
-    """An operator of arrays in memory with domain_shape, range_shape, A(x) and A.T(y), and a SciPy LinearOperator."""
+    """An operator of arrays in memory with domain_shape, range_shape, A(x) and A.T(y), and a SciPy LinearOperator.
+    domain_grid, range_grid: the Grid of x or of A(x), where they are volumes, else None."""
 
-    def __init__(self, domain_shape: Shape, range_shape: Shape) -> None:
+    def __init__(self, domain_shape: Shape, range_shape: Shape, domain_grid: Any = None, range_grid: Any = None) -> None:
+        self.domain_grid, self.range_grid = domain_grid, range_grid
         self.domain_shape, self.range_shape = domain_shape, range_shape
         size = (int(np.prod(range_shape)), int(np.prod(domain_shape)))
         if _Base is not object:
@@ -100,32 +106,35 @@ class HostOperator(Algebra, _Base):  # type: ignore[misc, unused-ignore]
         return float(np.sqrt(scale))
 
     def _scaled(self, factor: Any) -> "Combined":
-        return Combined(self.domain_shape, self.range_shape, lambda x: self(x) * float(factor), lambda y: self.T(y) * float(factor))
+        return Combined(self, self, lambda x: self(x) * float(factor), lambda y: self.T(y) * float(factor))
 
     def _plus(self, other: Any, sign: int) -> "Combined":
-        _require_shapes("A + B", (self.domain_shape, self.range_shape), (other.domain_shape, other.range_shape))
+        _require_same("A + B", (self.domain_shape, self.range_shape), (other.domain_shape, other.range_shape))
+        _require_grids("A + B", self.domain_grid, other.domain_grid)
+        _require_grids("A + B", self.range_grid, other.range_grid)
         if sign < 0:
-            return Combined(self.domain_shape, self.range_shape, lambda x: self(x) - other(x), lambda y: self.T(y) - other.T(y))
-        return Combined(self.domain_shape, self.range_shape, lambda x: self(x) + other(x), lambda y: self.T(y) + other.T(y))
+            return Combined(self, self, lambda x: self(x) - other(x), lambda y: self.T(y) - other.T(y))
+        return Combined(self, self, lambda x: self(x) + other(x), lambda y: self.T(y) + other.T(y))
 
     def _after(self, other: Any) -> "Combined":
-        _require_shapes("A @ B", self.domain_shape, other.range_shape)
-        return Combined(other.domain_shape, self.range_shape, lambda x: self(other(x)), lambda y: other.T(self.T(y)))
+        _require_same("A @ B", self.domain_shape, other.range_shape)
+        _require_grids("A @ B", self.domain_grid, other.range_grid)
+        return Combined(other, self, lambda x: self(other(x)), lambda y: other.T(self.T(y)))
 
 
 class Combined(HostOperator):
-    """An operator that is made of others."""
+    """An operator that is made of others, from the domain of one to the range of another."""
 
-    def __init__(self, domain_shape: Shape, range_shape: Shape, apply: Callable[[Any], Any], adjoint: Callable[[Any], Any]) -> None:
-        super().__init__(domain_shape, range_shape)
-        self._apply, self._back = apply, adjoint
+    def __init__(self, first: HostOperator, last: HostOperator, apply: Callable[[Any], Any], adjoint: Callable[[Any], Any]) -> None:
+        super().__init__(first.domain_shape, last.range_shape, first.domain_grid, last.range_grid)
+        self._first, self._last, self._apply, self._back = first, last, apply, adjoint
 
     def __call__(self, x: Any) -> Any:
         return self._apply(x)
 
     @property
     def T(self) -> "Combined":
-        return Combined(self.range_shape, self.domain_shape, self._back, self._apply)
+        return Combined(self._last.T, self._first.T, self._back, self._apply)
 
 
 class Stacked:
@@ -164,10 +173,11 @@ class HostStacked(Stacked, _Base):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, parts: Any) -> None:
         Stacked.__init__(self, parts)
-        self.domain_shape = self.parts[0].domain_shape
+        self.domain_shape, self.domain_grid = self.parts[0].domain_shape, self.parts[0].domain_grid
         self.range_shape = tuple(part.range_shape for part in self.parts)
         for part in self.parts:
-            _require_shapes("vstack(A, B)", self.domain_shape, part.domain_shape)
+            _require_same("vstack(A, B)", self.domain_shape, part.domain_shape)
+            _require_grids("vstack(A, B)", self.domain_grid, part.domain_grid)
         self._ends = np.cumsum([int(np.prod(shape)) for shape in self.range_shape])
         size = (int(self._ends[-1]), int(np.prod(self.domain_shape)))
         if _Base is not object:
@@ -187,9 +197,20 @@ class HostStacked(Stacked, _Base):  # type: ignore[misc, unused-ignore]
         return self.T([part.reshape(shape) for part, shape in zip(parts, self.range_shape)]).ravel()
 
 
-def _require_shapes(what: str, one: Any, other: Any) -> None:
+def _require_same(what: str, one: Any, other: Any) -> None:
     if one != other:
         raise ValueError(f"{what}: A has {one} where B has {other}; expected the same")
+
+
+def _require_grids(what: str, one: Any, other: Any) -> None:
+    if one is not None and other is not None:
+        _require_same(what, one.as_tuple(), other.as_tuple())
+
+
+def _require_kind(what: str, one: Any, other: Any) -> None:
+    if isinstance(other, Algebra) and isinstance(one, HostOperator) != isinstance(other, HostOperator):
+        kinds = ["in memory" if isinstance(each, HostOperator) else "on devices" for each in (one, other)]
+        raise ValueError(f"{what}: A is {kinds[0]} where B is {kinds[1]}; expected both in memory, or both of one Context")
 
 
 def vstack(operators: Any) -> Any:
@@ -198,11 +219,14 @@ def vstack(operators: Any) -> Any:
 
     operators: several Operators, or those of one Context, or others with A(x) and A.T(y). Of Operators it is a SciPy
     LinearOperator, too, whose vectors are those of the parts one after another. Raises ValueError for operators of
-    several volumes.
+    several volumes, and for some in memory and some on devices.
     """
     parts = list(operators) if isinstance(operators, (list, tuple)) else []
     if not parts or not all(callable(part) and hasattr(part, "T") for part in parts):
         raise TypeError(f"operators= is {operators!r}; expected a list of operators, such as [A, B]")
+    for part in parts[1:]:
+        if isinstance(parts[0], Algebra):
+            _require_kind("vstack(A, B)", parts[0], part)
     if all(isinstance(part, HostOperator) for part in parts):
         return HostStacked(parts)
     domains = [part.domain for part in parts if hasattr(part, "domain")]

@@ -34,7 +34,7 @@ class Operator(HostOperator):
         geometry = require_geometry(geometry)
         grid = geometry.grid_of(grid)
         ends = (grid.shape, geometry.shape)
-        super().__init__(*(ends if _transposed is None else ends[::-1]))
+        super().__init__(*(ends if _transposed is None else ends[::-1]), *((grid, None) if _transposed is None else (None, grid)))
         self.geometry, self.grid, self.options, self.form = geometry, grid, options, operator
         self._stored: Optional[DeviceOperator] = None
         if _transposed is None and operator != "rays":

@@ -7,11 +7,13 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _core, arrays
+from . import _check, _core, arrays
+from ._algebra import Algebra, Stacked
 from .arrays import Context, DeviceArray, DeviceOperator
 from .errors import InputError
+from .image import as_values
 from .operator import Operator
-from .verbs import reconstruct
+from .verbs import _flattened, reconstruct
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,13 @@ class _Numpy:
     random = staticmethod(lambda x: np.random.default_rng(1).random(x.shape).astype(x.dtype))
 
     def __init__(self, spacing: Any) -> None:
-        self._spacing = 1.0 if spacing is None else spacing
+        self._spacing = spacing
 
     def spacing(self, x: Any) -> Any:
-        return np.broadcast_to(np.asarray(self._spacing, x.dtype), (x.ndim,))
+        given = np.asarray(self._spacing, x.dtype)
+        if given.ndim and given.shape != (x.ndim,):
+            raise ValueError(f"terms= has TotalVariation with spacing={self._spacing}; expected one number, or {x.ndim}, one for each axis of x")
+        return np.broadcast_to(given, (x.ndim,))
 
     def gradient(self, x: Any) -> List[Any]:
         return [np.diff(x, axis=axis, append=np.take(x, [-1], axis=axis)) / h for axis, h in enumerate(self.spacing(x))]
@@ -178,39 +183,160 @@ def _pdhg(p: _Problem, x: Any, iterations: int) -> Any:
 _SOLVERS = {"cgls": _cgls, "fista": _fista, "pdhg": _pdhg}
 
 
-def _gathered(terms: Sequence[Any]) -> Tuple[dict[str, float], Any]:
+def _gathered(terms: Any) -> Tuple[dict[str, float], Any]:
     """Sums of strengths, the tightest bounds, and the spacing of the variation."""
     found, spacing = {"tv": 0.0, "tikhonov": 0.0, "lower": -np.inf, "upper": np.inf}, None
+    if isinstance(terms, (TotalVariation, Tikhonov, Bounds)):
+        terms = [terms]
+    if not isinstance(terms, (list, tuple)):
+        raise TypeError(f"terms= is {terms!r}; expected a list of TotalVariation, Tikhonov and Bounds")
     for term in terms:
         if isinstance(term, Bounds):
-            found["lower"], found["upper"] = max(found["lower"], term.lower), min(found["upper"], term.upper)
+            lower, upper = _check.number(term.lower, "Bounds.lower"), _check.number(term.upper, "Bounds.upper")
+            if not (lower < np.inf and upper > -np.inf):
+                raise ValueError(f"terms= has {term}; expected numbers, of which lower may be -inf and upper inf")
+            found["lower"], found["upper"] = max(found["lower"], lower), min(found["upper"], upper)
         elif isinstance(term, (TotalVariation, Tikhonov)):
-            if not 0 <= term.strength < np.inf:
+            strength = _check.number(term.strength, f"{type(term).__name__}.strength")
+            if not 0 <= strength < np.inf:
                 raise ValueError(f"terms= has {term}; expected a finite strength, not negative")
-            found["tv" if isinstance(term, TotalVariation) else "tikhonov"] += term.strength
-            spacing = term.spacing if isinstance(term, TotalVariation) and term.spacing is not None else spacing
+            found["tv" if isinstance(term, TotalVariation) else "tikhonov"] += strength
+            spacing = _spacing_of(term, spacing)
         else:
             raise TypeError(f"terms= has {term!r}; expected TotalVariation, Tikhonov or Bounds")
     if found["lower"] > found["upper"]:
-        raise ValueError(f"terms= has bounds from {found['lower']} to {found['upper']}, between which there is no number")
+        raise ValueError(f"terms= has bounds from {found['lower']:g} to {found['upper']:g}, between which there is no number")
     return found, spacing
 
 
+def _spacing_of(term: Any, before: Any) -> Any:
+    if not isinstance(term, TotalVariation) or term.spacing is None:
+        return before
+    numbers = _check.numbers(term.spacing, "TotalVariation.spacing")
+    if numbers.ndim > 1 or not np.all((numbers > 0) & (numbers < np.inf)):
+        raise ValueError(f"terms= has {term}; expected a positive spacing, one number or one for each axis")
+    return term.spacing
+
+
+_SAID_BY_RECONSTRUCT = {"(minimum=, maximum=)": "(Bounds in terms=)", "(lambda_=, tv=, reference=)": "(TotalVariation in terms=)",
+                        "another method": "another solver", "method=": "solver=", "projections=": "y=", "init=": "x0="}
+_SAID_BY_ARGUMENTS = {"minimum": "terms=[Bounds(lower)]", "maximum": "terms=[Bounds(upper=...)]", "lambda_": "terms=[TotalVariation(strength)]",
+                      "method": "solver=", "init": "x0="}
+
+
 def _by_method(A: Operator, y: Any, parts: dict[str, float], method: str, **settings: Any) -> Any:
-    """By a method of reconstruct()."""
+    """By a method of reconstruct(), whose messages name the arguments of solve()."""
     for name, value in (("lambda_", parts["tv"] or np.inf), ("minimum", parts["lower"]), ("maximum", parts["upper"])):
         settings[name] = value if np.isfinite(value) else None
     given = {name: value for name, value in settings.items() if value is not None}
-    return reconstruct(y, A.geometry, A.grid, method=method, operator=A.form, **{**A.options, **given})
+    try:
+        return reconstruct(y, A.geometry, A.grid, method=method, operator=A.form, **{**A.options, **given})
+    except InputError as error:
+        text = str(error)
+        for theirs, own in _SAID_BY_RECONSTRUCT.items():
+            text = text.replace(theirs, own)
+        raise InputError(text) from None
 
 
-def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Any] = (), solver: str = "auto", iterations: Optional[int] = None,
+def _data(values: Any, like: Any, name: str, load: Optional[Callable[[Any], Any]] = None, least: float = -np.inf) -> Any:
+    """Finite values of the shape `like`, or without its axes of length 1: as an array of it, on devices by load(). None is
+    itself, and of a stack there is a tuple."""
+    if values is None:
+        return None
+    found = as_values(values, name, any_axes=True)
+    found = found.astype(np.float32) if load or found.dtype.kind != "f" else found
+    if found.shape != like and _squeezed(found.shape) != _squeezed(like):
+        raise ValueError(f"{name}= is {found.shape}; expected {like}")
+    if not np.isfinite(found).all() or found.min() < least:
+        raise ValueError(f"{name}= has values from {found.min():g} to {found.max():g}; expected finite numbers{', not negative' * (least == 0)}")
+    return load(found.reshape(like)) if load else found.reshape(like)
+
+
+def _squeezed(shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
+def _on_devices(values: Any, space: Any, name: str, least: float = -np.inf) -> Any:
+    """A DeviceArray over the space, or one of these for each space of a stack."""
+    if isinstance(space, tuple):
+        return None if values is None else tuple(_on_devices(*each, name, least) for each in zip(_parts(values, space, name), space))
+    if not isinstance(values, DeviceArray):
+        return _data(values, tuple(space.grid[0][::-1]), name, lambda found: _core.load(space, np.ascontiguousarray(found)), least)
+    if not values.space == space:
+        raise ValueError(f"{name}= is over {values.space!r}; expected {space!r}")
+    if not np.isfinite(float(arrays.sum(values))) or float(arrays.min(values)) < least:
+        raise ValueError(f"{name}= has values from {float(arrays.min(values)):g} on; expected finite numbers{', not negative' * (least == 0)}")
+    return values
+
+
+def _in_memory(values: Any, shape: Any, name: str, least: float = -np.inf) -> Any:
+    if shape and isinstance(shape[0], tuple):
+        return None if values is None else tuple(_in_memory(*each, name, least) for each in zip(_parts(values, shape, name), shape))
+    return _data(values, shape, name, least=least)
+
+
+def _parts(values: Any, expected: Any, name: str) -> Any:
+    if not isinstance(values, (list, tuple)) or len(values) != len(expected):
+        found = f"{len(values)} arrays" if isinstance(values, (list, tuple)) else type(values).__name__
+        raise ValueError(f"{name}= is {found}; expected {len(expected)} arrays, one for each operator of the stack")
+    return values
+
+
+def _shape_of(y: Any) -> Any:
+    return tuple(map(_shape_of, y)) if isinstance(y, tuple) else np.shape(y)
+
+
+def _space_of(A: Any, y: Any) -> Any:
+    """The space of the data on devices, or those of a stack's; None: the data are in memory."""
+    if isinstance(A, DeviceOperator):
+        return A.range
+    if isinstance(y, tuple):
+        spaces = tuple(map(_space_of, getattr(A, "parts", y), y))
+        return None if any(space is None for space in spaces) else spaces
+    return y.space if isinstance(y, DeviceArray) else None
+
+
+def _problem(A: Any, y: Any, weights: Any, x0: Any, spacing: Any, parts: dict[str, float]) -> Tuple[_Problem, Any]:
+    """The problem of arrays of the operator's shapes, and where to begin."""
+    if isinstance(A, Stacked):
+        y = tuple(_parts(y, A.parts, "y"))
+    space = _space_of(A, y)
+    if space is not None:
+        y, weights = _on_devices(y, space, "y"), _on_devices(weights, space, "weights", 0)
+        start = 0.0 * A.T(y)
+        x0 = _on_devices(x0, start.space, "x0")
+        return _Problem(A, y, weights, _OnDevices(), **parts), start if x0 is None else x0
+    y = tuple(map(np.asarray, y)) if isinstance(y, tuple) else y
+    shape = getattr(A, "range_shape", None) or _shape_of(y)
+    y, weights = _in_memory(y, shape, "y"), _in_memory(weights, shape, "weights", 0)
+    start = 0.0 * A.T(y)
+    if _shape_of(A(start)) != _shape_of(y):
+        raise ValueError(f"y= is {_shape_of(y)}; the operator gives {_shape_of(A(start))}")
+    x0 = _in_memory(x0, start.shape, "x0")
+    grid = getattr(A, "domain_grid", None)
+    own = 1.0 if grid is None else grid.spacing
+    return (_Problem(A, y, weights, _Numpy(own if spacing is None else spacing), **parts),
+            start if x0 is None else x0.astype(start.dtype, copy=False))
+
+
+def _require_settings(solver: Any, iterations: Any, options: dict[str, Any]) -> None:
+    _check.text(solver, "solver", "fista")
+    whole = isinstance(iterations, (int, np.integer)) and not isinstance(iterations, bool)
+    if iterations is not None and not (whole and iterations >= 1):
+        raise ValueError(f"iterations= is {iterations!r}; expected a whole number from 1 on")
+    for name in options:
+        if name in _SAID_BY_ARGUMENTS:
+            raise ValueError(f"{name}= is a setting of reconstruct(); expected {_SAID_BY_ARGUMENTS[name]}")
+
+
+def solve(A: Any, y: Any, *, weights: Any = None, terms: Any = (), solver: str = "auto", iterations: Optional[int] = None,
           x0: Any = None, **options: Any) -> Any:
     """The x with the least 1/2 sum w (A x - y)^2 + sum of terms, by an iterative solver.
 
     A: an Operator, that of a Context, what their algebra makes of them, or any object with A(x) and its adjoint A.T(y), of
-    NumPy's or of device arrays. y: the data, a tuple of a vstack(). weights: w, of the shape of y. terms: TotalVariation,
-    Tikhonov, Bounds. x0: where to begin.
+    NumPy's or of device arrays. y: the data, a tuple of a vstack(). weights: w, of the shape of y, not negative. terms:
+    TotalVariation, Tikhonov, Bounds, one or a list. x0: where to begin. Of one slice or one detector row, arrays may go
+    without that axis.
     solver: "cgls" without total variation and bounds, "fista" (Beck & Teboulle 2009) and "pdhg" (Condat 2013) with any
     terms, 100 iterations unless said; for an Operator without Tikhonov also the methods of reconstruct(), and **options
     are its settings, such as gap=0.01. "auto": for such an Operator spdhg with total variation, nesterov with bounds alone,
@@ -220,6 +346,7 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Any] = (), sol
     if not callable(A) or not hasattr(A, "T"):
         raise TypeError(f"A= is {type(A).__name__}; expected an operator with A(x) and A.T(y)")
     parts, spacing = _gathered(terms)
+    _require_settings(solver, iterations, options)
     plain = not parts["tv"] and not np.isfinite([parts["lower"], parts["upper"]]).any()
     if isinstance(A, Operator) and not A.is_adjoint and not parts["tikhonov"] and spacing is None and solver != "pdhg":
         method = solver if solver != "auto" else "cgls" if plain else "spdhg" if parts["tv"] else "nesterov"
@@ -230,21 +357,11 @@ def solve(A: Any, y: Any, *, weights: Any = None, terms: Sequence[Any] = (), sol
     if name not in _SOLVERS or name == "cgls" and not plain:
         expected = ", ".join(each for each in ("auto", *_SOLVERS) if plain or each != "cgls")
         raise ValueError(f'solver= is "{solver}"; expected {expected} for this operator and these terms')
-    given = isinstance(y, DeviceArray) or isinstance(y, tuple) and isinstance(y[0], DeviceArray)
     if isinstance(A, Operator) and spacing is None and not A.is_adjoint:  # its arrays stay on the devices
         A = Context(A.geometry, A.grid, operator=A.form, **A.options).operator
-    if isinstance(A, DeviceOperator) and not given:
-        y, weights, x0 = _loaded(y, A.range), _loaded(weights, A.range), _loaded(x0, A.domain)
-    on_devices = given or isinstance(A, DeviceOperator)
-    problem = _Problem(A, y, weights, _OnDevices() if on_devices else _Numpy(spacing), **parts)
-    x = _SOLVERS[name](problem, 0.0 * A.T(y) if x0 is None else x0, 100 if iterations is None else int(iterations))
-    return x.get() if on_devices and not given else x
-
-
-def _loaded(values: Any, space: Any) -> Any:
-    if values is None:
-        return None
-    found, expected = np.ascontiguousarray(values, np.float32), tuple(space.grid[0][::-1])
-    if found.shape != expected:
-        raise ValueError(f"an array is {found.shape}; the operator has {expected}")
-    return _core.load(space, found)
+    problem, start = _problem(A, y, weights, x0, spacing, parts)
+    x = _SOLVERS[name](problem, start, 100 if iterations is None else int(iterations))
+    first = y[0] if isinstance(A, Stacked) else y
+    if isinstance(x, DeviceArray) and not isinstance(first, DeviceArray):
+        x = x.get()
+    return _flattened(x, first) if isinstance(A, (Algebra, Stacked)) and isinstance(x, np.ndarray) and x.ndim == 3 else x
