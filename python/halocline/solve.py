@@ -78,7 +78,7 @@ class _Numpy:
     def spacing(self, x: Any) -> Any:
         given = np.asarray(self._spacing, x.dtype)
         if given.ndim and given.shape != (x.ndim,):
-            raise ValueError(f"terms= has TotalVariation with spacing={self._spacing}; expected one number, or {x.ndim}, one for each axis of x")
+            raise ValueError(f"terms= has TotalVariation(spacing={self._spacing}); expected one number, or {x.ndim}, one for each axis")
         return np.broadcast_to(given, (x.ndim,))
 
     def gradient(self, x: Any) -> List[Any]:
@@ -248,8 +248,12 @@ def _data(values: Any, like: Any, name: str, load: Optional[Callable[[Any], Any]
     if found.shape != like and _squeezed(found.shape) != _squeezed(like):
         raise ValueError(f"{name}= is {found.shape}; expected {like}")
     if not np.isfinite(found).all() or found.min() < least:
-        raise ValueError(f"{name}= has values from {found.min():g} to {found.max():g}; expected finite numbers{', not negative' * (least == 0)}")
+        raise ValueError(f"{name}= has values from {found.min():g} to {found.max():g}; expected {_expected(least)}")
     return load(found.reshape(like)) if load else found.reshape(like)
+
+
+def _expected(least: float) -> str:
+    return "finite numbers, not negative" if least == 0 else "finite numbers"
 
 
 def _squeezed(shape: Tuple[int, ...]) -> Tuple[int, ...]:
@@ -261,21 +265,23 @@ def _on_devices(values: Any, space: Any, name: str, least: float = -np.inf) -> A
     if isinstance(space, tuple):
         return None if values is None else tuple(_on_devices(*each, name, least) for each in zip(_parts(values, space, name), space))
     if not isinstance(values, DeviceArray):
-        return _data(values, tuple(space.grid[0][::-1]), name, lambda found: _core.load(space, np.ascontiguousarray(found)), least)
+        return _data(values, tuple(space.grid[0][::-1]), name, lambda found: _core.load(space, found), least)
     if not values.space == space:
         raise ValueError(f"{name}= is over {values.space!r}; expected {space!r}")
     if not np.isfinite(float(arrays.sum(values))) or float(arrays.min(values)) < least:
-        raise ValueError(f"{name}= has values from {float(arrays.min(values)):g} on; expected finite numbers{', not negative' * (least == 0)}")
+        raise ValueError(f"{name}= has values from {float(arrays.min(values)):g} on; expected {_expected(least)}")
     return values
 
 
 def _in_memory(values: Any, shape: Any, name: str, least: float = -np.inf) -> Any:
+    """An array of the shape, or one of these for each shape of a stack."""
     if shape and isinstance(shape[0], tuple):
         return None if values is None else tuple(_in_memory(*each, name, least) for each in zip(_parts(values, shape, name), shape))
     return _data(values, shape, name, least=least)
 
 
 def _parts(values: Any, expected: Any, name: str) -> Any:
+    """As many arrays as are expected."""
     if not isinstance(values, (list, tuple)) or len(values) != len(expected):
         found = f"{len(values)} arrays" if isinstance(values, (list, tuple)) else type(values).__name__
         raise ValueError(f"{name}= is {found}; expected {len(expected)} arrays, one for each operator of the stack")
