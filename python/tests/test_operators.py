@@ -69,8 +69,22 @@ def test_algebra_on_devices(geometry, grid, volume, projections):
     assert np.allclose((half * A)(x).get(), projections / 2, rtol=1e-5, atol=1e-7)
     with pytest.raises(hc.InputError):
         (2 * A).views([1])
-    with pytest.raises(TypeError, match="B= is Operator"):
+    with pytest.raises(ValueError, match="A [+] B: A is on devices where B is in memory"):
         A + hc.Operator(geometry, grid)
+    with pytest.raises(ValueError, match="A @ B: A is in memory where B is on devices"):
+        hc.Operator(geometry, grid).T @ A
+    with pytest.raises(ValueError, match="vstack"):
+        hc.vstack([hc.Operator(geometry, grid), A])
+
+
+def test_algebra_is_of_one_grid(geometry, grid):
+    A, B = hc.Operator(geometry, grid), hc.Operator(geometry, hc.Grid(grid.shape, (1.6, 1.5, 1.3)))
+    for combine in (lambda: A + B, lambda: 2 * A - B, lambda: A @ B.T, lambda: A.T + B.T, lambda: hc.vstack([A, 2 * B])):
+        with pytest.raises(ValueError, match="expected the same"):
+            combine()
+    for K in (2 * A, A - 0.5 * A, A @ A.T @ A, hc.vstack([A, A])):
+        assert K.domain_grid == A.grid
+    assert (A.T @ A).range_grid == A.grid and (2 * A).T.range_grid == A.grid and (2 * A).T.domain_grid is None
 
 
 def test_subsets_are_scans(geometry, grid, volume, projections):

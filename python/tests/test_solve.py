@@ -60,6 +60,31 @@ def test_a_users_operator_is_solved_as_by_dense_algebra(size):
     assert all(x.min() == 0 and x.max() == np.float32(0.8) for x in bounded) and np.allclose(*bounded, atol=1e-4)
 
 
+class Diagonal:
+    """A user's operator: a product with numbers, its own adjoint."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values, np.float32)
+
+    def __call__(self, x):
+        return self.values * x
+
+    T = property(lambda self: self)
+
+
+@pytest.mark.parametrize("solver", ["fista", "pdhg"])
+def test_data_without_the_largest_direction_bound_the_steps(solver, geometry, grid, volume):
+    A = Diagonal([10, 0.1])
+    found = hc.solve(A, np.float32([0, 1]), terms=[hc.TotalVariation(0.001)], solver=solver)
+    assert np.isfinite(found).all() and abs(found[0]) < 0.1
+    ones = np.ones(2, np.float32)
+    found = hc.solve(A, 0 * ones, x0=ones, solver=solver)
+    assert abs(found[0]) < 1e-3 and 0 <= found[1] <= 1
+    P = hc.Operator(geometry, grid)
+    found = hc.solve(P, np.zeros(geometry.shape, np.float32), x0=volume, terms=[hc.Tikhonov(1)], solver=solver, iterations=20)
+    assert np.linalg.norm(found) < np.linalg.norm(volume)
+
+
 def test_total_variation_of_a_users_operator():
     A, x = Blur(), signal(61)
     y = A(x) + np.float32(0.05) * np.random.default_rng(2).standard_normal(x.shape, dtype=np.float32)
@@ -97,6 +122,7 @@ def test_total_variation_is_that_of_reconstruct(geometry, grid, projections):
     own = hc.solve(hc.Context(geometry, grid).operator, projections, weights=weights, terms=terms, iterations=60)
     by_numpy = [hc.TotalVariation(0.05, spacing=grid.spacing), hc.Bounds(0)]
     flat = hc.solve(1.0 * A, projections, weights=weights, terms=by_numpy, iterations=60)
+    assert np.array_equal(hc.solve(1.0 * A, projections, weights=weights, terms=terms, iterations=60), flat)
     assert np.linalg.norm(own - expected) < 0.02 * np.linalg.norm(expected)
     assert np.linalg.norm(flat - own) < 0.01 * np.linalg.norm(own)
 
@@ -108,6 +134,10 @@ def test_device_arrays_stay_there(geometry, grid, volume, projections):
     K = hc.vstack([on.operator.views(slice(n, None, 2)) for n in range(2)])
     stacked = hc.solve(K, K(on.array(volume)), iterations=8)
     assert np.allclose(stacked.get(), x.get(), atol=1e-3 * volume.max())
+    loaded = hc.solve(K, [part.get() for part in K(on.array(volume))], iterations=8)
+    assert np.allclose(loaded, stacked.get(), atol=1e-4 * volume.max())
+    with pytest.raises(ValueError, match="^y= is 1 arrays"):
+        hc.solve(K, [projections])
 
 
 class DeviceBlur:
@@ -135,7 +165,57 @@ def test_stacks_of_scans(geometry, grid, volume):
     assert np.linalg.norm(found - volume) < 0.4 * np.linalg.norm(volume)
 
 
+def test_a_slice_goes_without_its_axis(volume):
+    fan = hc.Geometry.circular(sid=200, sdd=300, angles=np.arange(0, 360, 20.0), detector=(1, 52), pixel=(2.0, 1.8))
+    A = hc.Operator(fan, hc.Grid((1, 28, 30), (1.6, 1.5, 1.4)))
+    y = A(volume[8])
+    assert y.shape == (18, 52)
+    whole = hc.solve(A, y[:, None], terms=hc.Tikhonov(1), x0=volume[8:9], iterations=5)
+    assert whole.shape == (1, 28, 30)
+    for problem in (A, 1.0 * A):
+        for solver in ("cgls", "fista"):
+            expected = hc.solve(problem, y[:, None], terms=hc.Tikhonov(1), x0=volume[8:9], iterations=5, solver=solver)
+            found = hc.solve(problem, y, terms=hc.Tikhonov(1), x0=volume[8], weights=np.ones_like(y), iterations=5, solver=solver)
+            assert found.shape == (28, 30) and np.allclose(found, expected[0], atol=1e-6)
+
+
+def test_inputs_are_checked(geometry, grid, projections):
+    on = hc.Context(geometry, grid)
+    bad = np.ones_like(projections)
+    bad[3, 4, 5] = np.nan
+    for A, y in ((on.operator, projections), (on.operator, on.array(projections)), (1.0 * hc.Operator(geometry, grid), projections)):
+        for weights in (bad, -np.ones_like(projections), np.ones(7, np.float32)):
+            with pytest.raises(ValueError, match="^weights= "):
+                hc.solve(A, y, weights=weights, iterations=1)
+        with pytest.raises(ValueError, match="^x0= "):
+            hc.solve(A, y, x0=np.ones(3, np.float32), iterations=1)
+        with pytest.raises(ValueError, match="^weights= "):
+            hc.solve(on.operator, y, weights=on.array(-np.ones_like(projections)), iterations=1)
+    for A in (on.operator, 1.0 * hc.Operator(geometry, grid), hc.Operator(geometry, grid)):
+        with pytest.raises(ValueError, match="^y= "):
+            hc.solve(A, projections[:5], iterations=1)
+    A = hc.Operator(geometry, grid)
+    with pytest.raises(ValueError, match="^solver= is \"foo\""):
+        hc.solve(A, projections, solver="foo")
+    with pytest.raises(ValueError, match="terms=.*another solver than cgls"):
+        hc.solve(A, projections, solver="cgls", terms=hc.Bounds(0))
+    for arguments in ({"weights": bad}, {"weights": -np.ones_like(projections)}, {"x0": np.ones((2, 3, 4), np.float32)}):
+        with pytest.raises(ValueError, match=list(arguments)[0]):
+            hc.solve(A, projections, iterations=1, **arguments)
+    with pytest.raises(ValueError, match="^minimum= .*Bounds"):
+        hc.solve(A, projections, minimum=0)
+
+
 @pytest.mark.parametrize("call, error, message", [
+    (lambda: hc.solve(Blur(), signal(9), iterations=-1), ValueError, "^iterations= is -1"),
+    (lambda: hc.solve(Blur(), signal(9), iterations=0), ValueError, "^iterations= is 0"),
+    (lambda: hc.solve(Blur(), signal(9), iterations=1.5), ValueError, "^iterations= is 1.5"),
+    (lambda: hc.solve(Blur(), signal(9), terms=[hc.TotalVariation(1, spacing=0)]), ValueError, "^terms= has .*spacing"),
+    (lambda: hc.solve(Blur(), signal(9), terms=[hc.TotalVariation(1, spacing=(1, 2, 3))]), ValueError, "^terms= has .*spacing"),
+    (lambda: hc.solve(Blur(), signal(9), terms=[hc.Bounds(np.nan)]), ValueError, "^terms= has Bounds"),
+    (lambda: hc.solve(Blur(), signal(9), terms=[hc.Bounds(np.inf)]), ValueError, "^terms= has Bounds"),
+    (lambda: hc.solve(Blur(), signal(9), x0=np.ones(9, np.float32)), ValueError, "^x0= is"),
+    (lambda: hc.solve(Blur(), signal(9), weights=np.ones(9, np.float32)), ValueError, "^weights= is"),
     (lambda: hc.solve(3, signal(9)), TypeError, "^A= is int"),
     (lambda: hc.solve(Blur(), signal(9), terms=[3]), TypeError, "^terms= has 3"),
     (lambda: hc.solve(Blur(), signal(9), terms=[hc.Tikhonov(-1)]), ValueError, "strength"),
