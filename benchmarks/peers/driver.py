@@ -10,6 +10,8 @@ import os
 import shlex
 import sys
 
+from .errors import refuse
+
 
 def comma_list(kind, lowest=None):
     def parse(text):
@@ -74,7 +76,7 @@ class Settings:
             return work.kinds
         found = [kind for kind in self.given_kinds if kind in work.scans()]
         if not found:
-            raise SystemExit(f"--scans: {work.name} has {','.join(work.scans())}")
+            refuse(f"--scans: {work.name} has {','.join(work.scans())}")
         return found
 
 
@@ -90,7 +92,7 @@ def limit_cores(count):
 def chosen(asked, known, option):
     unknown = [name for name in asked or () if name not in known]
     if unknown:
-        raise SystemExit(f"{option} has '{unknown[0]}'; expected some of {','.join(known)}")
+        refuse(f"{option} has '{unknown[0]}'; expected some of {','.join(known)}")
     return [name for name in known if asked is None or name in asked]
 
 

@@ -1,6 +1,7 @@
 """Where a run takes place: the device of Halocline, and the arrays of PyTorch or CuPy on the same GPU."""
 import numpy as np
 
+from .errors import refuse
 from .peer import LeftOut
 
 
@@ -80,7 +81,7 @@ class Place:
         found = hc.devices()
         wanted = [each for each in found if self.device in (None, "", each.type, str(each.index)) or self.device in each.name]
         if not wanted:
-            raise SystemExit(f"--device {self.device}: there are {', '.join(f'{each.type} {each.name}' for each in found) or 'none'}")
+            refuse(f"--device {self.device}: there are {', '.join(f'{each.type} {each.name}' for each in found) or 'none'}")
         gpus = [each for each in wanted if each.type == "gpu"]
         chosen = (gpus or wanted)[0]
         self.name, self.on_gpu, self.device = chosen.name, chosen.type == "gpu", str(chosen.index)
