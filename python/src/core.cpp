@@ -105,10 +105,13 @@ class Running {
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
-  ~Running() {
+  ~Running() { leave(); }
+  /// True if the process is ending.
+  bool leave() {
     const std::lock_guard lock(calls().mutex);
     calls().running.erase(&job_);
     calls().changed.notify_all();
+    return calls().ending;
   }
 
  private:
@@ -126,7 +129,7 @@ void end_all_calls() {
 }
 
 void run_interruptible(Cancellable& job) {
-  const Running running(job);
+  Running running(job);
   std::mutex mutex;
   std::condition_variable ended;
   bool over = false;
@@ -160,6 +163,10 @@ void run_interruptible(Cancellable& job) {
     if (!done) look();
   }
   worker.join();
+  if (running.leave()) {  // a daemon's thread: an exception that it printed while Python ends would abort the process
+    const nb::gil_scoped_release released;
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   look();
   if (of_caller) std::rethrow_exception(of_caller);
   if (of_work) raise(of_work);
