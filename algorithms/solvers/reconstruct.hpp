@@ -1,8 +1,8 @@
 // Iterative reconstruction of a volume from its line integrals.
 #pragma once
 
-#include <string>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "algorithms/projectors/projector.hpp"
@@ -49,7 +49,7 @@ struct ReconstructionResult {
   double maximum = 0;      ///< maximum of the certificate
   /// The largest value of the truth; not a number without one.
   double truth_maximum = std::numeric_limits<double>::quiet_NaN();
-  bool diverged = false;   ///< os-fista: it went back to the best image it had seen, and on without momentum
+  bool diverged = false;  ///< os-fista: it went back to the best image it had seen, and on without momentum
   std::vector<ReconstructionRecord> history;
 };
 

@@ -117,7 +117,8 @@ std::map<std::string, int> parsed_iterations(const std::string& text) {
     const auto equals = word.find('=');
     const std::string job = equals == std::string::npos ? "" : word.substr(0, equals);
     const auto number = parsed_number(word.substr(equals == std::string::npos ? 0 : equals + 1));
-    const bool known = equals == std::string::npos || std::find(iterating.begin(), iterating.end(), job) != iterating.end();
+    const bool known =
+        equals == std::string::npos || std::find(iterating.begin(), iterating.end(), job) != iterating.end();
     if (!known || !number || *number < 1 || *number > 100000 || *number != std::floor(*number))
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),

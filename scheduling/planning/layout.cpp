@@ -285,7 +285,8 @@ namespace {
 
 auto shape_of(const ArrayNeed& need) {
   return std::tie(need.name, need.kind, need.lifetime, need.element_bytes, need.components, need.elements,
-                  need.row_length, need.rows, need.slice_step, need.more_slices, need.layer_views, need.axis, need.halo_inout);
+                  need.row_length, need.rows, need.slice_step, need.more_slices, need.layer_views, need.axis,
+                  need.halo_inout);
 }
 
 auto shape_of(const Requirements& r) {

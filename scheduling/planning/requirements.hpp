@@ -12,11 +12,11 @@
 namespace halocline {
 
 /// volume: nx * ny elements a slice of the slab with its halos, whose number, and `more_slices`, is rounded up to a
-/// multiple of `slice_step`. slice: `elements` a slice of the slab with its halos, rounded up so, too. projections: `row_length`
-/// (default: detector columns) * `rows` (default: those of the slab) * views of the batch. image: an image array as
-/// wide as the detector and `rows` high (default: as the detector, whatever rows the slab needs), of a layer for every
-/// `layer_views` views of the batch (default: `components`, which is one each). planes: the volume's voxels as an image
-/// array of float32, `components` a texel, see plane_extent(). fixed: `elements` in all.
+/// multiple of `slice_step`. slice: `elements` a slice of the slab with its halos, rounded up so, too. projections:
+/// `row_length` (default: detector columns) * `rows` (default: those of the slab) * views of the batch. image: an image
+/// array as wide as the detector and `rows` high (default: as the detector, whatever rows the slab needs), of a layer
+/// for every `layer_views` views of the batch (default: `components`, which is one each). planes: the volume's voxels
+/// as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
 /// Space of an array. volume: the voxel grid, which slabs of slices with halos share. projections: the stack (u, v,
@@ -69,15 +69,15 @@ struct ArrayNeed {
   Lifetime lifetime = Lifetime::scratch;
   std::size_t element_bytes = 4;
   std::size_t components = 1;
-  std::size_t elements = 0;    // kinds slice and fixed
-  std::size_t row_length = 0;  // kind projections: 0 = detector columns
-  std::size_t rows = 0;        // kinds projections and image; 0: the slab's
-  std::size_t slice_step = 1;  // kinds volume and slice, arrays that only kernels access
+  std::size_t elements = 0;     // kinds slice and fixed
+  std::size_t row_length = 0;   // kind projections: 0 = detector columns
+  std::size_t rows = 0;         // kinds projections and image; 0: the slab's
+  std::size_t slice_step = 1;   // kinds volume and slice, arrays that only kernels access
   std::size_t more_slices = 0;  // ... beyond those of the slab and its halos
-  int layer_views = 0;         // kind image: 0 = components
-  int axis = 0;                // kind planes
-  bool halo_inout = false;     // volumes that a step both writes and reads with a halo
-  bool on_device = false;      // input or output that resides on the devices
+  int layer_views = 0;          // kind image: 0 = components
+  int axis = 0;                 // kind planes
+  bool halo_inout = false;      // volumes that a step both writes and reads with a halo
+  bool on_device = false;       // input or output that resides on the devices
   ArrayRole role = ArrayRole::own;
   bool operator==(const ArrayNeed&) const = default;
 };

@@ -130,8 +130,7 @@ std::vector<Scene> upright_scenes() {
   const Grid plain = detector(41, 37, views, 1.4, 1.3), grid = default_grid({13, 9, 11}, {2, 3, 1.5});
   add("size_1", plain, default_grid({1, 1, 1}, {2, 2, 2}));
   add("size_7", plain, moved(default_grid({7, 7, 7}, {2, 1.5, 3}), {3, -2, 4}));
-  add("size_33", detector(61, 53, views, 1.5, 1.6),
-      moved(default_grid({33, 33, 33}, {1, 1.2, 0.9}), {-5, 4, 3}));
+  add("size_33", detector(61, 53, views, 1.5, 1.6), moved(default_grid({33, 33, 33}, {1, 1.2, 0.9}), {-5, 4, 3}));
   add("thin_93", detector(93, 5, views, 0.9, 3), default_grid({93, 2, 93}, {0.6, 1, 4}));
   add("long_93", detector(9, 151, views, 3, 1.1), moved(default_grid({3, 93, 5}, {2, 1, 2}), {1, 7, -1}));
   add("coarse_pixels", detector(25, 19, views, 7, 6), grid);

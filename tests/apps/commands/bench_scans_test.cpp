@@ -9,8 +9,8 @@
 #include <set>
 
 #include "algorithms/calibration/scan_loop.hpp"
-#include "algorithms/projectors/backproject_tile.hpp"
 #include "algorithms/projectors/adjoint_bricks.hpp"
+#include "algorithms/projectors/backproject_tile.hpp"
 #include "apps/bench/group_bench.hpp"
 #include "apps/bench/scan_bench.hpp"
 #include "host/opencl/tuned_values.hpp"
