@@ -97,13 +97,15 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_va
       root[k] = m.p[k].root;
     }
     march_on(&m, g, shared, odd, y, nx, ny, rx, ry, rz, SMOOTHING);
-    if (counts) EACH_SLICE {
+    if (counts) {
+      EACH_SLICE {
         const float v = deviation[k] * g[k];
         sums[0][k] = add_value(sums[0][k], v * v);
         sums[1][k] = add_value(sums[1][k], change[k] * change[k]);
         sums[2][k] = add_value(sums[2][k], change[k] * v);
         sums[3][k] = add_value(sums[3][k], root[k]);
       }
+    }
   }
 #pragma unroll
   for (int n = 0; n < 4; ++n) EACH_SLICE if (k >= m.slices) sums[n][k] = NO_SUM;

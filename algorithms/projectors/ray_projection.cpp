@@ -83,6 +83,10 @@ bool RayProjection::planes_across(int axis) const {
 }
 
 void RayProjection::check_device(const DeviceInfo& device) const {
+  if (form_ == Form::upright && device.max_work_group < UprightForm::group)
+    throw InputError(
+        fmt::format("{} takes work-groups of up to {}, but columns of rays (`upright`) need {}; leave it out",
+                    device.name, device.max_work_group, UprightForm::group));
   if (!images()) return;
   const bool hardware = parameters_.hardware_interpolation;
   if (!device.images && !hardware)

@@ -154,7 +154,11 @@ std::vector<Scan> trial_scans(const ScanForm& form) {
     }
     return scans;
   }
-  if (form.brick != nullptr || form.upright) cone.angles = {8, 44, 46, 97, 134, 136, 187, 223, 227, 277, 314, 317};
+  if (form.brick != nullptr || form.upright) {
+    cone.angles = {2, 44, 46, 91, 134, 136, 181, 223, 227, 270, 314, 317};
+    if (form.projector == Projector::siddon)  // a ray at 270 degrees runs in a face
+      cone.angles = {8, 44, 46, 97, 134, 136, 187, 223, 227, 277, 314, 317};
+  }
   return {
       trial_scan(cone, default_grid({37, 29, 12}, {2, 2, 1}), {-36, -28}, default_grid({26, 26, 21}, {1.7, 1.7, 2.1}))};
 }

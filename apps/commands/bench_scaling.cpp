@@ -109,8 +109,8 @@ std::string table(const std::vector<ScalingRate>& rates, const ScalingOptions& o
   return bench_table(rows, markdown, 2);
 }
 
-// "60", or a list such as "tvgd=50,pdu=200".
-std::map<std::string, int> parsed_iterations(const std::string& text) {
+// "60", or a list such as "tvgd=50,pdu=200". jobs: those that run; none: all.
+std::map<std::string, int> parsed_iterations(const std::string& text, const std::vector<std::string>& jobs) {
   const std::vector<std::string> iterating{"pdu", "tvgd"};
   std::map<std::string, int> iterations;
   for (const std::string& word : words_of(text)) {
@@ -123,6 +123,10 @@ std::map<std::string, int> parsed_iterations(const std::string& text) {
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),
                         .expected = "a whole number from 1 to 100000, or such numbers by job, as tvgd=50,pdu=200"});
+    if (!job.empty() && !jobs.empty() && std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+      throw InputError({.what = "`iterations`",
+                        .found = fmt::format("\"{}\"", word),
+                        .expected = "jobs that `jobs` names, or leave `jobs` out"});
     for (const std::string& each : job.empty() ? iterating : std::vector{job})
       iterations[each] = static_cast<int>(*number);
   }
@@ -131,7 +135,7 @@ std::map<std::string, int> parsed_iterations(const std::string& text) {
 
 void run_bench_scaling(Job& job, ScalingCommand& command) {
   command.options.jobs = words_of(command.jobs);
-  command.options.iterations = parsed_iterations(command.iterations);
+  command.options.iterations = parsed_iterations(command.iterations, command.options.jobs);
   const auto teams = teams_of(job, command);
   std::size_t times = 1;
   for (const auto& team : teams) times = std::max(times, team.times);

@@ -226,7 +226,9 @@ void add_sizes(Settings& settings, ScanBench bench, ScanBenchCommand& command) {
       fmt::format("Comma list of N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
                   "memory is too small",
                   slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512));
-  settings.add("views", options.views, fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
+  settings
+      .add("views", options.views,
+           fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N, at least 12"))
       .whole_from(least_bench_views(bench), 65536)
       .unit("N");
   if (bench == ScanBench::project || bench == ScanBench::backproject) {

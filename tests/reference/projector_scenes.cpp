@@ -162,6 +162,13 @@ Volume random_volume(const Grid& grid, unsigned seed) {
   return volume;
 }
 
+RunOptions split(int slabs, int batch) {
+  RunOptions options;
+  options.plan.minimum_slabs = slabs;
+  options.plan.batch = batch;
+  return options;
+}
+
 const std::vector<Device>& device() {
   static const std::vector<Device> devices = open_devices({});
   return devices;

@@ -7,6 +7,7 @@
 
 #include "algorithms/geometry/geometry.hpp"
 #include "host/opencl/device.hpp"
+#include "scheduling/execution/run.hpp"
 
 namespace halocline::reference {
 
@@ -34,6 +35,9 @@ std::vector<Scene> upright_scenes();
 
 /// Values in [0, 1) from a fixed sequence.
 Volume random_volume(const Grid& grid, unsigned seed);
+
+/// At least so many slabs, and so many views a batch.
+RunOptions split(int slabs, int batch);
 
 /// A detector of `columns` x `rows` pixels centred on the central ray, `views` views.
 Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv);

@@ -21,15 +21,9 @@ namespace halocline::adjoint_bricks_test {
 namespace {
 
 using reference::device;
+using reference::split;
 
 constexpr AdjointBrick small{4, 2, 4, 2};  // several groups along every axis of small volumes
-
-RunOptions split(int slabs, int batch) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
-}
 
 class AdjointBricks : public testing::TestWithParam<reference::Scene> {
  protected:

@@ -19,6 +19,7 @@ namespace halocline::joseph_slices_test {
 namespace {
 
 using reference::device;
+using reference::split;
 
 using Voxels = std::vector<float>;
 
@@ -96,13 +97,6 @@ std::vector<SliceScene> slice_scenes() {
       scene_of("coarse_rows", false, pixels(21, 17, 2, 2.6), default_grid({13, 9, 40}, {2, 3, 1})),
       scene_of("flipped_between", false, flipped, moved(default_grid({13, 9, 70}, {2, 3, 0.9}), -2.1)),
   };
-}
-
-RunOptions split(int slabs, int batch) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
 }
 
 class SliceProjection : public testing::TestWithParam<SliceScene> {

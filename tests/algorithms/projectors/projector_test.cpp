@@ -21,6 +21,7 @@ namespace halocline::projector_test {
 namespace {
 
 using reference::device;
+using reference::split;
 
 reference::Scene scan_of(const std::string& name, std::vector<double> angles, double offset, const Grid& grid,
                          std::array<double, 2> pixel) {
@@ -195,13 +196,6 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   std::string name = projector_name(info.param.projector) + "_" + info.param.scene.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
-}
-
-RunOptions split(int slabs, int batch) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
 }
 
 class ProjectorScenes : public testing::TestWithParam<Case> {

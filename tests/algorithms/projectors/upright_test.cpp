@@ -16,13 +16,7 @@ namespace halocline::upright_test {
 namespace {
 
 using reference::device;
-
-RunOptions split(int slabs, int batch) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
-}
+using reference::split;
 
 class UprightProjection : public testing::TestWithParam<reference::Scene> {
  protected:

@@ -69,6 +69,7 @@ TEST_F(BenchScaling, TakesListsOfSizesAndIterationsByJob) {
   expect_contains(done(words).out, {"16^3\njob ", "\n\n24^3\njob "});
   for (const char* bad : {"0", "fdk=3", "pdu=", "=7", "pdu=2.5", "many"})
     refused({"bench", "scaling", "--iterations", bad}, {"--iterations", "tvgd=50,pdu=200"});
+  refused({"bench", "scaling", "--iterations", "tvgd=5", "--jobs", "pdu"}, {"--iterations", "--jobs"});
 }
 
 TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
