@@ -85,7 +85,7 @@ bool RayProjection::planes_across(int axis) const {
 void RayProjection::check_device(const DeviceInfo& device) const {
   if (form_ == Form::upright && device.max_work_group < UprightForm::group)
     throw InputError(
-        fmt::format("{} takes work-groups of up to {}, but columns of rays (`upright`) need {}; leave it out",
+        fmt::format("{} takes work-groups of up to {}, but columns of rays need {}; leave this form out",
                     device.name, device.max_work_group, UprightForm::group));
   if (!images()) return;
   const bool hardware = parameters_.hardware_interpolation;
