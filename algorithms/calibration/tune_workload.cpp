@@ -43,8 +43,10 @@ Workload reconstructions(const Device& device, const Scan& scan) {
       if (parameters.hardware_interpolation) require_textures(true, parameters.half_texels, devices, "`class`");
       BackprojectionLoop loop(
           device,
-          std::make_unique<Fdk>(scan.geometry, scan.stack, scan.volume, with_row_filter(parameters, devices),
-                                checked_budgets(devices, scan.stack, scan.volume)),
+          std::make_unique<Fdk>(
+              scan.geometry, scan.stack, scan.volume,
+              with_row_filter(parameters, devices, filtered_rows(scan.geometry, scan.stack, parameters).length),
+              checked_budgets(devices, scan.stack, scan.volume)),
           true);
       seconds_of(loop.slab(), [&] { loop.run(); });
     };

@@ -65,9 +65,10 @@ void Fdk::accumulate(Slab& slab, Range views, Range slices, const Scalars&) cons
   voxels_.accumulate(slab, views, slices);
 }
 
-FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices) {
+FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices,
+                              std::optional<std::size_t> length) {
   FdkParameters chosen = parameters;
-  if (!chosen.longest_local_rows) chosen.longest_local_rows = longest_local_rows(devices);
+  if (!chosen.longest_local_rows) chosen.longest_local_rows = longest_local_rows(devices, length);
   return chosen;
 }
 
@@ -114,7 +115,8 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
     for (const auto& note : notes) library_log()->warn("{}", note);
   }
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used),
+    const std::size_t length = filtered_rows(geometry, stack, parameters).length;
+    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used, length),
                                               checked_budgets(used, stack, grid));
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);

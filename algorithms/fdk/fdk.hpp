@@ -38,8 +38,9 @@ class Fdk : public BackprojectionMethod {
   VoxelDriven voxels_;
 };
 
-/// The parameters with longest_local_rows set for these devices.
-FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices);
+/// The parameters with longest_local_rows set for these devices. length: of the rows' transforms, where it is known.
+FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices,
+                              std::optional<std::size_t> length = std::nullopt);
 
 /// Reconstructs `projections` (line integrals) on `grid`. Throws InputError as check_fdk does and for bad parameters,
 /// PlanError, ClError, BuildError, Interrupted.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <tuple>
 
+#include "algorithms/fdk/filtered_rows.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
@@ -54,6 +55,18 @@ struct Work {
     geometry = subsets.sorted(with_ray_ends(scan, volume, stack));
   }
 
+  static FdkParameters filter_parameters() {
+    FdkParameters chosen;
+    chosen.redundancy.allow_incomplete_arc = true;  // errors of FDK are corrected
+    return chosen;
+  }
+
+  // FdkParameters::longest_local_rows of methods that filter.
+  std::optional<std::size_t> longest_rows(const std::vector<Device>& devices) const {
+    if (!solver_method(parameters.method).fdk) return std::nullopt;
+    return longest_local_rows(devices, filtered_rows(geometry, stack, filter_parameters()).length);
+  }
+
   // rows: FdkParameters::longest_local_rows.
   Program program(const std::vector<DeviceModel>& devices, std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
@@ -61,8 +74,7 @@ struct Work {
     forms.voxel_driven = method.voxel_driven;
     forms.hardware_interpolation = parameters.hardware_interpolation;
     if (method.fdk) {
-      forms.fdk.emplace();
-      forms.fdk->redundancy.allow_incomplete_arc = true;  // errors of FDK are corrected
+      forms.fdk = filter_parameters();
       forms.fdk->longest_local_rows = rows;
     }
     ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
@@ -252,9 +264,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
                           checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
     work.prepare_operator(used);
-    const bool filters = solver_method(parameters.method).fdk;
-    Program program = work.program(device_models(used),
-                                   filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);
+    Program program = work.program(device_models(used), work.longest_rows(used));
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
       return ends && ends(done, known);

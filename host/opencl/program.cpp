@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "host/opencl/compiler_log.hpp"
@@ -100,8 +101,12 @@ cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
                                       state.info.name, state.info.version, state.info.driver, options, source);
   auto program = build_from_cache(state, key, options);
   if (!program) {
+    const auto begin = std::chrono::steady_clock::now();
     program = build_from_source(state, spec, source, options);
     keep_binary(state, key, *program);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    library_log()->debug("{} compiled for {} in {:.3g} s, with {}", shown_name(spec.file), state.info.name,
+                         seconds.count(), options);
   }
   return state.programs.emplace(name, *program).first->second;
 }

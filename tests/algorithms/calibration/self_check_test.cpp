@@ -24,6 +24,7 @@
 #include "host/opencl/fft_library.hpp"
 #include "host/opencl/program_cache.hpp"
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/fault_layer.hpp"
 
@@ -163,6 +164,29 @@ TEST_F(SelfCheck, AWrongRowFilterIsNotUsed) {
   EXPECT_EQ(longest_local_rows(devices_), longest_rows_in(devices_.front().info()));
 }
 
+// Each length is a program, and a job waits for the compiler of all that are checked.
+TEST_F(SelfCheck, AJobChecksRowsOfItsOwnLengthAlone) {
+  const Folder cache;
+  const char* given = std::getenv("HALOCLINE_CACHE_DIR");
+  const std::string before = given == nullptr ? "" : given;
+  ::setenv("HALOCLINE_CACHE_DIR", std::string(cache / "").c_str(), 1);
+  const auto devices = open_devices({});  // without compiled kernels
+  use_fft_library(devices.front(), FftLibrary::vkfft);
+  std::ostringstream said;
+  const auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
+  logger->set_level(spdlog::level::debug);
+  set_library_log(logger);
+  const std::size_t longest = longest_local_rows(devices, 4096);
+  set_library_log(nullptr);
+  ::setenv("HALOCLINE_CACHE_DIR", before.c_str(), 1);  // empty: as not set
+  if (longest_rows_in(devices.front().info()) < 4096) GTEST_SKIP() << "too little local memory";
+  EXPECT_EQ(longest, longest_rows_in(devices.front().info()));
+  EXPECT_THAT(said.str(), HasSubstr("cl/fdk_rows.cl compiled for "));
+  EXPECT_THAT(said.str(), HasSubstr("-D LENGTH=4096 "));
+  for (const char* other : {"512", "1024", "2048", "8192"})
+    EXPECT_THAT(said.str(), testing::Not(HasSubstr(std::string("-D LENGTH=") + other + " ")));
+}
+
 TEST_F(SelfCheck, DevicesCheckTells) {
   spoil("pdu_fused_iterate", fused_variant(true, 2));
   spoilt_ = all_variants();
@@ -197,7 +221,10 @@ TEST_F(SelfCheck, DevicesCheckNamesReplacedFiles) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  EXPECT_EQ(names.size(), 5 + 12 + 3 + local_tiles().size() + adjoint_bricks().size());
+  constexpr std::size_t fused = 4, projections = 9, backprojections = 5, innermost = 1, rows = 3, matrix = 1;
+  const std::size_t bricks = adjoint_bricks().size() + 2;  // Joseph's, and one form of each other projector
+  EXPECT_EQ(names.size(),
+            fused + projections + backprojections + innermost + rows + matrix + local_tiles().size() + bricks);
 }
 
 }  // namespace
