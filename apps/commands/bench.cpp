@@ -153,6 +153,7 @@ std::unique_ptr<Command> bench_command() {
   command->subcommands.push_back(bench_reconstruct_command());
   command->subcommands.push_back(bench_expressions_command());
   command->subcommands.push_back(bench_scaling_command());
+  command->subcommands.push_back(bench_device_command());
   command->footer = "Example:\n  halocline bench backproject";
   return command;
 }

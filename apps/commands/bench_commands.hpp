@@ -22,6 +22,7 @@ std::unique_ptr<Command> bench_scaling_command();
 std::unique_ptr<Command> bench_patches_command();
 std::unique_ptr<Command> bench_matrix_command();
 std::unique_ptr<Command> bench_expressions_command();
+std::unique_ptr<Command> bench_device_command();
 
 struct BenchFormat {
   bool json = false, markdown = false;

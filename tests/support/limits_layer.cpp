@@ -1,6 +1,9 @@
 // An OpenCL layer (CL/cl_layer.h; OPENCL_LAYERS names it to the loader) that lets devices report smaller limits, and
 // refuses what breaks them with the error of a real device. HALOCLINE_LIMITS is a list with commas, e.g.
 // "gpu=1,group=64,layers=16":
+//   platform=TEXT, vendor=TEXT, name=TEXT   names that are reported instead
+//   programs=FOLDER   every program that is built is written there, as FOLDER/<hash>.cl: a comment with its options,
+//                     then its text
 //   gpu=1       the devices are GPUs
 //   group=N     work-items of a work-group: CL_INVALID_WORK_GROUP_SIZE
 //   kernel=N    the same of each kernel that is not compiled for a size (CL_KERNEL_WORK_GROUP_SIZE)
@@ -16,8 +19,11 @@
 #include <CL/cl_layer.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <regex>
@@ -31,6 +37,7 @@ namespace {
 
 const cl_icd_dispatch* target = nullptr;  // the next layer, or the drivers
 std::map<std::string, std::size_t> limits;
+std::map<std::string, std::string> texts;
 
 bool has(const char* name) {
   return limits.contains(name);
@@ -44,8 +51,22 @@ std::size_t limit(const char* name) {
 void read(const std::string& text) {
   std::istringstream in(text);
   for (std::string entry; std::getline(in, entry, ',');)
-    if (const auto equals = entry.find('='); equals != std::string::npos)
-      limits[entry.substr(0, equals)] = std::strtoull(entry.c_str() + equals + 1, nullptr, 10);
+    if (const auto equals = entry.find('='); equals != std::string::npos) {
+      const std::string name = entry.substr(0, equals), value = entry.substr(equals + 1);
+      limits[name] = std::strtoull(value.c_str(), nullptr, 10);
+      texts[name] = value;
+    }
+}
+
+// Answers a query for a text with the one of that name, if there is one.
+bool replaced(const char* name, size_t size, void* value, size_t* size_ret, cl_int& code) {
+  const auto found = texts.find(name);
+  if (found == texts.end()) return false;
+  const std::size_t bytes = found->second.size() + 1;
+  code = value != nullptr && size < bytes ? CL_INVALID_VALUE : CL_SUCCESS;
+  if (value != nullptr && code == CL_SUCCESS) std::memcpy(value, found->second.c_str(), bytes);
+  if (size_ret != nullptr) *size_ret = bytes;
+  return true;
 }
 
 template <class Number>
@@ -64,10 +85,20 @@ void take_out(char* list, const char* name) {
   if (char* found = std::strstr(list, name)) std::memset(found, ' ', std::strlen(name));
 }
 
+cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
+                                     size_t* size_ret) {
+  cl_int code = CL_SUCCESS;
+  if (name == CL_PLATFORM_NAME && replaced("platform", size, value, size_ret, code)) return code;
+  return target->clGetPlatformInfo(platform, name, size, value, size_ret);
+}
+
 cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size, void* value,
                                    size_t* size_ret) {
   std::size_t bytes = 0;
-  const cl_int code = target->clGetDeviceInfo(device, name, size, value, &bytes);
+  cl_int code = CL_SUCCESS;
+  if (name == CL_DEVICE_NAME && replaced("name", size, value, size_ret, code)) return code;
+  if (name == CL_DEVICE_VENDOR && replaced("vendor", size, value, size_ret, code)) return code;
+  code = target->clGetDeviceInfo(device, name, size, value, &bytes);
   if (size_ret != nullptr) *size_ret = bytes;
   if (code != CL_SUCCESS || value == nullptr) return code;
   if (name == CL_DEVICE_TYPE && has("gpu")) *static_cast<cl_device_type*>(value) = CL_DEVICE_TYPE_GPU;
@@ -139,6 +170,21 @@ cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl
 
 std::mutex mutex;
 std::set<cl_program> refused;
+std::map<cl_program, std::string> sources;
+
+// The file's name is a hash of its content, so that a program that is built again is written once.
+void write_program(const std::string& options, const std::string& source) {
+  const std::string text = "// options: " + options + "\n" + source;
+  char name[32];
+  std::snprintf(name, sizeof name, "/%016zx.cl", std::hash<std::string>{}(text));
+  std::ofstream(texts["programs"] + name, std::ios::binary) << text;
+}
+
+// Options that the drivers under this layer do not know.
+std::string known_options(const std::string& options) {
+  static const std::regex of_intel("-cl-intel-[a-zA-Z0-9-]+");
+  return std::regex_replace(options, of_intel, "");
+}
 
 cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char** texts, const size_t* lengths,
                                       cl_int* code) {
@@ -146,9 +192,11 @@ cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const c
   static const std::regex without_cast("float4 ?\\* ?\\w+ ?= ?\\w+;");
   const std::lock_guard lock(mutex);
   refused.erase(program);
+  sources[program].clear();
   for (cl_uint n = 0; n < count; ++n) {
     const std::string text =
         lengths != nullptr && lengths[n] > 0 ? std::string(texts[n], lengths[n]) : std::string(texts[n]);
+    sources[program] += text;
     if (limit("pointers") == 0 && std::regex_search(text, without_cast)) refused.insert(program);
   }
   return program;
@@ -159,7 +207,10 @@ cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* 
   if (const std::lock_guard lock(mutex); refused.contains(program)) return CL_BUILD_PROGRAM_FAILURE;
   if (limit("fp64") == 0 && options != nullptr && std::strstr(options, "USE_FP64") != nullptr)
     return CL_BUILD_PROGRAM_FAILURE;
-  return target->clBuildProgram(program, count, devices, options, notify, data);
+  const std::string given = options == nullptr ? "" : options;
+  if (const std::lock_guard lock(mutex); has("programs") && sources.contains(program))
+    write_program(given, sources[program]);
+  return target->clBuildProgram(program, count, devices, known_options(given).c_str(), notify, data);
 }
 
 }  // namespace
@@ -177,6 +228,7 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint, c
   static cl_icd_dispatch table;
   target = next;
   table = *next;
+  table.clGetPlatformInfo = get_platform_info;
   table.clGetDeviceInfo = get_device_info;
   table.clGetKernelWorkGroupInfo = get_kernel_info;
   table.clEnqueueNDRangeKernel = launch;
