@@ -41,6 +41,19 @@ double normal_residual_of(const Scalars& known) {
   return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown_scalar;
 }
 
+constexpr int most_kept_sums = 64;  // subsets: each is a step of its own
+
+// True where a form that takes more memory has it on the devices, and takes less time.
+bool saves_time(const Program& larger, const Program& plain, const std::vector<DeviceModel>& devices,
+                const PlanOptions& options) {
+  try {
+    const Plan plan = plan_program(larger, devices, options);
+    return plan.resident && plan.seconds < plan_program(plain, devices, options).seconds;
+  } catch (const PlanError&) {  // too little memory for it, or for anything, which the run will report
+    return false;
+  }
+}
+
 // Data that all devices share.
 struct Work {
   Work(const Grid& projections, const Geometry& scan, const Grid& grid, ReconstructionParameters given_parameters,
@@ -55,7 +68,8 @@ struct Work {
   }
 
   // rows: FdkParameters::longest_local_rows.
-  Program program(const std::vector<DeviceModel>& devices, std::optional<std::size_t> rows = std::nullopt) const {
+  Program program(const std::vector<DeviceModel>& devices, const PlanOptions& options,
+                  std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
     RayOperatorForms forms;
     forms.voxel_driven = method.voxel_driven;
@@ -70,6 +84,10 @@ struct Work {
       pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), method.penalty);
     const RayOperator A(volume, stack, std::move(pair));
     Program result = solver_program(A, subsets, parameters, given);
+    if (method.subset_sums && subsets.count() > 1 && subsets.count() <= most_kept_sums && !A.backproject_takes_norm()) {
+      Program keeping = solver_program(A, subsets, parameters, given, true);
+      if (saves_time(keeping, result, devices, options)) result = std::move(keeping);
+    }
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
       if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);
@@ -253,7 +271,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const auto program_for = [&](const std::vector<Device>& used) {
     work.prepare_operator(used);
     const bool filters = solver_method(parameters.method).fdk;
-    Program program = work.program(device_models(used),
+    Program program = work.program(device_models(used), options.plan,
                                    filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
@@ -277,7 +295,7 @@ Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const G
                       ReconstructionParameters parameters, const GivenInputs& given,
                       const std::vector<DeviceModel>& devices, const PlanOptions& options) {
   const Work work(projections, geometry, volume, std::move(parameters), given);
-  const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used); };
+  const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used, options); };
   return with_matrix_remedy(work.parameters.operator_form,
                             [&] { return plan_on_selection(program_for, devices, options); });
 }
