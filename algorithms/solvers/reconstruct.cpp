@@ -12,7 +12,10 @@
 #include <tuple>
 
 #include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
@@ -64,36 +67,63 @@ struct Work {
     parameters.passes = pass_count(parameters);
     parameters.projector = projector_of(parameters.projector, parameters.hardware_interpolation, scan, volume, stack);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
+    if (parameters.hardware_interpolation && subsets.count() == 1)
+      if (std::vector<int> order = turned_pairs(scan, volume, stack); !order.empty())
+        subsets = ViewSubsets(std::move(order)), in_pairs = true;
     geometry = subsets.sorted(with_ray_ends(scan, volume, stack));
   }
 
-  // rows: FdkParameters::longest_local_rows.
+  // The fastest form for which the devices have the memory. rows: FdkParameters::longest_local_rows.
   Program program(const std::vector<DeviceModel>& devices, const PlanOptions& options,
                   std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
+    RayOperatorForms forms = forms_of(method, rows);
+    Program best = program_of(devices, forms, false);
+    const auto takes = [&](Program other) {
+      const bool faster = saves_time(other, best, devices, options);
+      if (faster) best = std::move(other);
+      return faster;
+    };
+    forms.images = *parameters.projector == Projector::siddon && siddon_from_images(devices, volume, stack);
+    forms.images = forms.images && takes(program_of(devices, forms, false));
+    if (method.subset_sums && subsets.count() > 1 && subsets.count() <= most_kept_sums)
+      takes(program_of(devices, forms, true));
+    return best;
+  }
+
+  RayOperatorForms forms_of(const SolverMethod& method, std::optional<std::size_t> rows) const {
     RayOperatorForms forms;
     forms.voxel_driven = method.voxel_driven;
     forms.hardware_interpolation = parameters.hardware_interpolation;
+    forms.in_pairs = in_pairs;
     if (method.fdk) {
       forms.fdk.emplace();
       forms.fdk->redundancy.allow_incomplete_arc = true;  // errors of FDK are corrected
       forms.fdk->longest_local_rows = rows;
     }
+    return forms;
+  }
+
+  Program program_of(const std::vector<DeviceModel>& devices, const RayOperatorForms& forms, bool keeps_sums) const {
     ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
     if (const auto choice = choose_operator(parameters, geometry, volume, stack, devices); choice.stored())
-      pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), method.penalty);
+      pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), solver_method(parameters.method).penalty);
     const RayOperator A(volume, stack, std::move(pair));
-    Program result = solver_program(A, subsets, parameters, given);
-    if (method.subset_sums && subsets.count() > 1 && subsets.count() <= most_kept_sums && !A.backproject_takes_norm()) {
-      Program keeping = solver_program(A, subsets, parameters, given, true);
-      if (saves_time(keeping, result, devices, options)) result = std::move(keeping);
-    }
+    // norms of what A^T takes are numbers of the program, which are the same in every form
+    Program result = solver_program(A, subsets, parameters, given, keeps_sums && !A.backproject_takes_norm());
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
       if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);
       return std::isfinite(residual) ? fmt::format("residual {:.4g}", residual) : std::string();
     };
     return result;
+  }
+
+  // Models of open devices, without forms that one of them computes wrongly.
+  std::vector<DeviceModel> checked(const std::vector<Device>& devices) const {
+    auto models = checked_models(devices, *parameters.projector, Directions::both, geometry, volume, stack);
+    if (solver_method(parameters.method).voxel_driven) check_exact_form(models, devices);
+    return models;
   }
 
   // The matrix, whose lists are made once.
@@ -115,6 +145,7 @@ struct Work {
   GivenInputs given;
   Grid stack, volume;
   ViewSubsets subsets{1, 1};
+  bool in_pairs = false;  // half a turn apart
   Geometry geometry;
   mutable bool units_work = true;
   mutable std::map<std::tuple<bool, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
@@ -231,7 +262,7 @@ class SortedInputs {
 
  private:
   const VolumeSource* sorted(const VolumeSource* views, const ViewSubsets& subsets) {
-    if (views == nullptr || subsets.count() == 1) return views;
+    if (views == nullptr || subsets.as_scanned()) return views;
     return &views_.emplace_back(*views, subsets.order());
   }
   void add(const char* name, const VolumeSource* source) {
@@ -271,7 +302,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const auto program_for = [&](const std::vector<Device>& used) {
     work.prepare_operator(used);
     const bool filters = solver_method(parameters.method).fdk;
-    Program program = work.program(device_models(used), options.plan,
+    Program program = work.program(work.checked(used), options.plan,
                                    filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
