@@ -259,6 +259,10 @@ void Recording::record(std::vector<Step> Program::*steps, const Body& body) {
   recorder_->end();
 }
 
+void Recording::derived(const Body& body) {
+  record(&Program::derived, body);
+}
+
 void Recording::first(const Body& body) {
   record(&Program::first, body);
 }

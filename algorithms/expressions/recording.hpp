@@ -51,6 +51,8 @@ class Recording {
   /// A number that follows from the program's scalars, such as the iteration, when a step looks.
   Scalar number(std::function<double(const Scalars&)> function);
 
+  /// States what a run makes of inputs before all else, also one that continues a stored state (Program::derived).
+  void derived(const Body& body);
   /// State what is done once before the iterations, in each of them, and once after the last one.
   void first(const Body& body);
   void each(const Body& body);

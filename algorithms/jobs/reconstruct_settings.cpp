@@ -40,7 +40,7 @@ void add_method(Settings& settings, ReconstructSettings& reconstruct) {
       .whole_from(1, 1000000)
       .initial("")
       .unit("S");
-  settings.add("seed", p.seed, "spdhg: of the order of the subsets").unit("N");
+  settings.add("seed", p.seed, "spdhg: of the order of the subsets, up to 2^64 - 1").unit("N");
   add_ray_settings(settings, reconstruct.rays, "Line integrals and their exact adjoint by this method");
   settings
       .add(

@@ -197,7 +197,10 @@ Setting& Settings::add(const std::string& name, std::optional<int>& target, cons
 
 Setting& Settings::add(const std::string& name, std::optional<std::size_t>& target, const std::string& help) {
   return add(name, SettingKind::whole, help,
-             [&target](const auto& words) { target = static_cast<std::size_t>(number_of(words.front())); })
+             [&target](const auto& words) {
+               const auto whole = whole_of(words.front());  // of a "1e6" the number
+               target = whole ? *whole : static_cast<std::size_t>(number_of(words.front()));
+             })
       .whole_from(0)
       .by_default();
 }

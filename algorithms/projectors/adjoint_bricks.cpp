@@ -15,7 +15,7 @@ constexpr AdjointBrick bricks[] = {{4, 4, 32, 4}, {8, 4, 32, 4}, {8, 4, 32, 2}, 
 
 // True on devices where bricks[0] was measured to be faster than stacks (benchmarks/results/nvidia-h200.md).
 bool bricks_were_faster(const DeviceModel& device) {
-  return is_hopper(device.platform, device.name);
+  return !device.choices.contains(brick_form_choice) && is_hopper(device.platform, device.name);
 }
 
 constexpr std::size_t tail = 3;  // TAIL of cl/bricks.clh

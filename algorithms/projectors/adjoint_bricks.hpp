@@ -41,6 +41,9 @@ bool bricks_take(const RayTable& table, const AdjointBrick& brick, Projector pro
 /// True if the device has room for the brick.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
 
+/// Key of bricks in Tuning::choices; its value: rays_form, for other forms.
+inline constexpr const char* brick_form_choice = "adjoint in bricks";
+
 /// The one that was measured to be faster than the projector's other forms on all of the devices; null: none.
 const AdjointBrick* faster_brick(std::span<const DeviceModel> devices, const Projector& projector);
 

@@ -271,15 +271,18 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceMod
   options.image_batch = tuned_on_all(devices, std::string("backproject_image ") + batch_tunable);
 }
 
+void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices) {
+  const LocalTile* tile = fastest_tile(models);
+  if (tile == nullptr && !images_were_fastest(models)) return;
+  if (variant_works(tile != nullptr ? tile_variant(*tile) : variant_of("images"), devices, "quads serve")) return;
+  for (DeviceModel& model : models) model.choices[exact_form_choice] = quads_form;
+}
+
 std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections,
                                          const Grid& grid) {
-  auto result = models_for(device_models(devices), grid.size, projections.size);
-  const LocalTile* tile = fastest_tile(result);
-  const bool images = images_were_fastest(result);
-  if ((tile != nullptr || images) &&
-      !variant_works(tile != nullptr ? tile_variant(*tile) : variant_of("images"), devices, "quads serve"))
-    for (DeviceModel& model : result) model.choices[exact_form_choice] = quads_form;
-  return result;
+  auto models = models_for(device_models(devices), grid.size, projections.size);
+  check_exact_form(models, devices);
+  return models;
 }
 
 Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,

@@ -80,6 +80,10 @@ class VoxelDriven {
   std::function<Range(Range)> detector_rows_;
 };
 
+/// Chooses quads in models for problems of one size (models_for()) where one of the devices, which they are of,
+/// computes the form wrongly that would be taken.
+void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices);
+
 /// device_models() for problems of this size, without the forms that one of the devices computes wrongly.
 std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections, const Grid& grid);
 

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/projectors/backproject_tile.hpp"
-#include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/projectors/user_projector.hpp"
@@ -20,58 +19,6 @@
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
-namespace {
-
-bool all_cpu(const std::vector<DeviceModel>& models) {
-  return std::all_of(models.begin(), models.end(), [](const DeviceModel& each) { return each.cpu; });
-}
-
-// True where images are faster: on an H200 by a quarter (benchmarks/results/nvidia-h200.md).
-bool siddon_from_images(const std::vector<DeviceModel>& any_problem, const Grid& volume, const Grid& projections) {
-  const auto models = models_for(any_problem, volume.size, projections.size);
-  const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
-    if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
-    const auto tuned = device.choices.find(siddon_form_choice);
-    return tuned != device.choices.end() ? tuned->second == images_form : is_hopper(device.platform, device.name);
-  };
-  return !models.empty() && std::all_of(models.begin(), models.end(), takes);
-}
-
-ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceModel>& models,
-                                 const Geometry& geometry, const Grid& volume, const Grid& projections) {
-  parameters.gpu = parameters.gpu || !all_cpu(models);
-  parameters.slices_innermost =
-      parameters.slices_innermost ||
-      (parameters.projector == Projector::joseph && slices_innermost_pay(models, geometry, volume, projections));
-  parameters.upright = parameters.upright || upright_pays(models, parameters.projector, projections);
-  parameters.texel_pairs = std::all_of(models.begin(), models.end(), [](const auto& each) { return each.texel_pairs; });
-  return parameters;
-}
-
-// Siddon's images need as much memory again: not where that makes more slabs of the volume.
-bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projections, ProjectionParameters parameters,
-                const std::vector<DeviceModel>& models, const PlanOptions& options) {
-  if (parameters.projector != Projector::siddon || !siddon_from_images(models, volume, projections)) return false;
-  const auto slabs = [&](bool images) {
-    parameters.images = images;
-    return plan_program(program_of(RayProjection(geometry, volume, projections, parameters)), models, options)
-        .slabs.size();
-  };
-  try {
-    return slabs(true) <= slabs(false);
-  } catch (const PlanError&) {  // too little memory for images, or for anything, which the run will report
-    return false;
-  }
-}
-
-bool has_images_that_pay(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
-                         const PlanOptions& options) {
-  return !parameters.images && !parameters.upright &&
-         images_pay(geometry, volume, projections, parameters, models, options);
-}
-
-}  // namespace
 
 void check_projection_grids(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   check_grid(volume, "the volume");
@@ -124,15 +71,9 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
   }
   if (parameters.hardware_interpolation) require_textures(false, false, devices, "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto models = device_models(used);
-    ProjectionParameters taken = for_devices(parameters, models, geometry, grid, projections);
-    if (taken.slices_innermost && !parameters.slices_innermost)
-      taken.slices_innermost = variant_works(variant_of("joseph-slices"), used, "the volume as it lies serves");
-    if (taken.upright && !parameters.upright)
-      taken.upright =
-          variant_works(variant_of(projector_name(taken.projector) + "-upright"), used, "rays in any order serve");
-    if (has_images_that_pay(geometry, grid, projections, taken, models, options.plan))
-      taken.images = variant_works(variant_of("siddon-images"), used, "buffers serve");
+    const auto models = checked_models(used, parameters.projector, Directions::forward, geometry, grid, projections);
+    ProjectionParameters taken = faster_forms(parameters, models, geometry, grid, projections);
+    if (images_pay(geometry, grid, projections, taken, models, options.plan)) taken.images = true;
     auto method = std::make_shared<RayProjection>(geometry, grid, projections, taken);
     for (const Device& device : used) method->check_device(device.info());
     return program_of(std::move(method));
@@ -173,16 +114,8 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   if (const UserProjector* users = projector.users())
     return run_users(users->adjoint(geometry, volume, stack), "raw", projections, output, devices, options);
   const auto program_for = [&](const std::vector<Device>& used) {
-    if (const auto slices = faster_in_slices(geometry, stack, volume, projector, device_models(used));
-        slices != nullptr && variant_works(variant_of("joseph-adjoint-slices"), used, "stacks of voxels serve"))
-      return program_of(slices);
-    const auto models = device_models(used);
-    const AdjointBrick* brick = faster_brick(models, projector);
-    if (brick != nullptr)
-      if (const auto variant = brick_variant(*brick, projector);
-          variant && !variant_works(*variant, used, "others serve"))
-        brick = nullptr;
-    return program_of(std::make_shared<RayBackprojection>(geometry, stack, volume, projector, !all_cpu(models), brick));
+    const auto models = checked_models(used, projector, Directions::adjoint, geometry, volume, stack);
+    return program_of(faster_adjoint(geometry, stack, volume, projector, models));
   };
   return run_on_selection(program_for, {{"raw", &projections}}, output, devices, options);
 }
@@ -212,8 +145,8 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
     return plan_on_selection([&](const std::vector<DeviceModel>&) { return users_program(method); }, models, options);
   }
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
-    ProjectionParameters taken = for_devices(parameters, used, geometry, volume, projections);
-    if (has_images_that_pay(geometry, volume, projections, taken, used, options)) taken.images = true;
+    ProjectionParameters taken = faster_forms(parameters, used, geometry, volume, projections);
+    if (images_pay(geometry, volume, projections, taken, used, options)) taken.images = true;
     return program_of(std::make_shared<RayProjection>(geometry, volume, projections, taken));
   };
   return plan_on_selection(program_for, models, options);
@@ -227,9 +160,7 @@ Plan plan_backproject(const Geometry& geometry, const Grid& projections, const G
     return plan_on_selection([&](const std::vector<DeviceModel>&) { return users_program(method); }, models, options);
   }
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
-    if (const auto slices = faster_in_slices(geometry, projections, volume, projector, used)) return program_of(slices);
-    return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used),
-                                                          faster_brick(used, projector)));
+    return program_of(faster_adjoint(geometry, projections, volume, projector, used));
   };
   return plan_on_selection(program_for, models, options);
 }

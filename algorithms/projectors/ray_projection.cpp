@@ -18,9 +18,7 @@ constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
 std::vector<int> shared_order(const Geometry& geometry, const Grid& volume, const Grid& projections,
                               const ProjectionParameters& parameters) {
   if (!parameters.hardware_interpolation || !parameters.texel_pairs) return {};
-  std::vector<Matrix34> matrices;
-  for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, volume, projections));
-  return turned_views(matrices, volume.size, 2);
+  return turned_pairs(geometry, volume, projections);
 }
 
 Geometry in_order(Geometry geometry, const std::vector<int>& order) {
@@ -84,9 +82,8 @@ bool RayProjection::planes_across(int axis) const {
 
 void RayProjection::check_device(const DeviceInfo& device) const {
   if (form_ == Form::upright && device.max_work_group < UprightForm::group)
-    throw InputError(
-        fmt::format("{} takes work-groups of up to {}, but columns of rays need {}; leave this form out",
-                    device.name, device.max_work_group, UprightForm::group));
+    throw InputError(fmt::format("{} takes work-groups of up to {}, but columns of rays need {}; leave this form out",
+                                 device.name, device.max_work_group, UprightForm::group));
   if (!images()) return;
   const bool hardware = parameters_.hardware_interpolation;
   if (!device.images && !hardware)

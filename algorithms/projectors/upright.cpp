@@ -60,7 +60,7 @@ std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volum
 bool upright_pays(std::span<const DeviceModel> devices, const Projector& projector, const Grid& projections) {
   return projector.users() == nullptr && projector != Projector::siddon && projections.size[1] >= group_rows &&
          !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) {
-           return is_hopper(device.platform, device.name);
+           return !device.choices.contains(upright_form_choice) && is_hopper(device.platform, device.name);
          });
 }
 

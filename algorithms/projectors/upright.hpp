@@ -35,6 +35,9 @@ struct UprightForm {
 /// caller to ask) and distance-driven for upright ones, the latter with pixels of up to three voxels.
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector);
 
+/// Key of upright projection in Tuning::choices; its value: rays_form, for other forms.
+inline constexpr const char* upright_form_choice = "projection of columns of rays";
+
 /// True if project() and solvers take it where there is one: with enough detector rows, on devices that were measured
 /// to be faster with it. Joseph's has the bits of the other forms.
 bool upright_pays(std::span<const DeviceModel> devices, const Projector& projector, const Grid& projections);

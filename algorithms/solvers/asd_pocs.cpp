@@ -69,6 +69,7 @@ constinit const SolverMethod asd_pocs_method{
     .bounds = true,
     .relaxation = true,
     .subsets = true,
+    .subset_sums = true,
     .default_subsets = SolverMethod::subset_each_view,
     .program = asd_pocs};
 

@@ -130,7 +130,7 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
 }
 
 Program solver_program(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
-                       const GivenInputs& given) {
+                       const GivenInputs& given, bool keeps_sums) {
   check_parameters(parameters, given);
   const SolverMethod& method = solver_method(parameters.method);
   if (method.adjoint && !A.matched())
@@ -140,7 +140,7 @@ Program solver_program(const RayOperator& A, const ViewSubsets& subsets, const R
                       .remedy = "leave RayOperatorForms as they are, or take ba-gmres"});
   ReconstructionParameters with_passes = parameters;
   with_passes.passes = pass_count(parameters);
-  return method.program({A, subsets, with_passes, given});
+  return method.program({A, subsets, with_passes, given, keeps_sums});
 }
 
 const std::vector<std::string>& preconditioner_names() {

@@ -15,6 +15,7 @@ class OrderedSolver : public Solver {
                 const std::function<std::vector<int>(int pass)>& order_of = {})
       : Solver(name, problem),
         subsets(problem.subsets.count()),
+        views_(problem.subsets),
         order_(std::make_shared<const PassOrder>(problem.subsets, parameters.passes, [&](int pass) {
           return order_of ? order_of(pass) : problem.subsets.bit_reversed();
         })) {}
@@ -24,6 +25,10 @@ class OrderedSolver : public Solver {
   /// Makes the statements in `body` go over the views of the iteration's subset.
   void over_subset(const Body& body) {
     over([order = order_](const Scalars& known) { return order->views(known); }, body);
+  }
+  /// Condition: the iteration's subset is the n-th.
+  Due takes_subset(int n) const {
+    return [order = order_, views = views_.range(n)](const Scalars& known) { return order->views(known) == views; };
   }
   /// Conditions: the iteration is the first or last of its pass, or of every n-th pass.
   Due begins_every(int n) const {
@@ -50,6 +55,7 @@ class OrderedSolver : public Solver {
   }
 
  private:
+  ViewSubsets views_;
   std::shared_ptr<const PassOrder> order_;
 };
 

@@ -15,7 +15,6 @@ OsSart::OsSart(const char* name, const ReconstructionProblem& problem, double re
 void OsSart::begin() {
   inverse_R_ = A * constant(volumes(), 1);
   inverse_R_ = reciprocal(inverse_R_);
-  begin_sums();
   begin_image();
 }
 
@@ -25,7 +24,7 @@ void OsSart::iterate() {
     report(squared_distance(b, r));
     r = (b - r) * inverse_R_;
     const Array u = adjoint(A) * r;
-    x = within(bounds, fma(omega_ * u, inverse_sums(r), x));
+    with_inverse_sums(r, [&](const Array& inverse) { x = within(bounds, fma(omega_ * u, inverse, x)); });
   });
 }
 
@@ -47,6 +46,7 @@ constinit const SolverMethod sart_method{.name = "sart",
                                          .start = true,
                                          .bounds = true,
                                          .relaxation = true,
+                                         .subset_sums = true,
                                          .default_subsets = SolverMethod::subset_each_view,
                                          .program = os_sart};
 
@@ -57,6 +57,7 @@ constinit const SolverMethod os_sart_method{.name = "os-sart",
                                             .bounds = true,
                                             .relaxation = true,
                                             .subsets = true,
+                                            .subset_sums = true,
                                             .default_subsets = SolverMethod::few_subsets,
                                             .program = os_sart};
 

@@ -11,7 +11,6 @@ namespace {
 Program osem(const char* name, const ReconstructionProblem& problem) {
   SubsetSolver s(name, problem);
   s.first([&] {
-    s.begin_sums();
     if (s.given.start) {
       s.x = within({.minimum = 0}, s.x);
     } else {
@@ -24,8 +23,8 @@ Program osem(const char* name, const ReconstructionProblem& problem) {
       Array r = s.A * s.x;
       s.report(squared_distance(s.b, r));
       r = where(r, max(s.b, 0) / r, 0);
-      const Array u = adjoint(s.A) * r, inverse = s.inverse_sums(r);
-      s.x = where(inverse, s.x * (u * inverse), s.x);
+      const Array u = adjoint(s.A) * r;
+      s.with_inverse_sums(r, [&](const Array& inverse) { s.x = where(inverse, s.x * (u * inverse), s.x); });
     });
   });
   s.last([&] { s.report_all(); });
@@ -47,6 +46,7 @@ constinit const SolverMethod osem_method{
     .passes = 10,
     .start = true,
     .subsets = true,
+    .subset_sums = true,
     .default_subsets = SolverMethod::few_subsets,
     .program = [](const ReconstructionProblem& problem) { return osem("osem", problem); }};
 

@@ -2,6 +2,7 @@
 
 #include "algorithms/expressions/session_recorder.hpp"
 #include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
@@ -137,13 +138,17 @@ LinearOperator operator_of_views(const RayOperator& A, const Space& volume, cons
   return {volume, projections, apply, adjoint};
 }
 
-// Devices for operators that are moved: a scan that is aligned leaves the slices, so CPUs go ray by ray.
-std::vector<DeviceModel> models_to_move(const std::vector<DeviceModel>& devices, const Grid& volume,
-                                        const Grid& projections) {
-  std::vector<DeviceModel> models = models_for(devices, volume.size, projections.size);
-  for (DeviceModel& model : models)
-    if (model.cpu) model.choices[slice_form_choice] = rays_form;
-  return models;
+// The pair for a session's devices, in forms that are checked before their first use.
+std::function<ProjectorPair(const Geometry&)> pairs_of(const Session& session, const Geometry& geometry,
+                                                       const Grid& volume, const Grid& projections,
+                                                       const Projector& projector, bool moves) {
+  auto models = checked_models(session.devices(), projector, Directions::both, geometry, volume, projections);
+  if (moves)  // a scan that is aligned leaves the slices, so CPUs go ray by ray
+    for (DeviceModel& model : models)
+      if (model.cpu) model.choices[slice_form_choice] = rays_form;
+  const RayOperatorForms forms{.images =
+                                   images_pay(geometry, volume, projections, {.projector = projector}, models, {})};
+  return [=](const Geometry& its) { return named_pair(its, volume, projections, projector, models, forms); };
 }
 
 // Refuses what needs another matrix than the stored one.
@@ -164,8 +169,7 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
     return operator_of(*stored, on.volume(volume), on.projections(projections), std::nullopt)
         .with_views([](const auto&) -> LinearOperator { refuse_stored("the operator of views()", "these views"); })
         .with_move([](const Geometry&) { refuse_stored("the operator of move_to()", "the other geometry"); });
-  const auto models = models_to_move(on.recorder().session().models(), volume, projections);
-  const auto pair_of = [=](const Geometry& its) { return named_pair(its, volume, projections, named, models); };
+  const auto pair_of = pairs_of(on.recorder().session(), geometry, volume, projections, named, true);
   const auto pair = std::make_shared<MovingPair>(pair_of(geometry));
   const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
   const auto move = [=, fan_stack = geometry.fan_stack(), tables = A.program("projector", 0)](const Geometry& to) {
@@ -198,7 +202,7 @@ std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry&
   const RayOperator A =
       stored ? *stored
              : ray_operator(on, volume, projections,
-                            named_pair(geometry, volume, projections, named, on.recorder().session().models()),
+                            pairs_of(on.recorder().session(), geometry, volume, projections, named, false)(geometry),
                             sorted.largest());
   std::vector<LinearOperator> result;
   for (int s = 0; s < subsets; ++s)

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/projectors/joseph_slices_adjoint.hpp"
+#include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/user_projector.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
@@ -54,14 +55,11 @@ constexpr const char* both_directions = "both ";
 ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
                          std::span<const DeviceModel> devices, const RayOperatorForms& forms) {
   const Projector backprojector = forms.backprojector.value_or(projector);
-  const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectorPair pair;
   pair.matched = !forms.fdk && !forms.voxel_driven && backprojector == projector;
-  ProjectionParameters parameters;
-  parameters.projector = projector;
-  parameters.gpu = gpu;
-  parameters.slices_innermost = slices_innermost_pay(devices, geometry, volume, projections);
-  parameters.upright = upright_pays(devices, projector, projections);
+  ProjectionParameters parameters = faster_forms({.projector = projector}, devices, geometry, volume, projections);
+  parameters.images = forms.images && siddon_from_images(devices, volume, projections);
+  parameters.texel_pairs = parameters.texel_pairs && forms.in_pairs;
   if (const UserProjector* users = projector.users()) {
     if (forms.hardware_interpolation)
       throw InputError("`hardware_interpolation` goes with `projector = joseph`; " + projector_name(projector) +
@@ -78,16 +76,14 @@ ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Gri
     pair.all_rows = geometry.radius_cylindrical_detector > 0;  // those of the plane that is filtered on are others
   } else if (forms.voxel_driven) {
     VoxelDriven::Options options;
+    set_device_options(options, devices, projections, volume);
     options.hardware_interpolation = forms.hardware_interpolation;
-    options.cpu = !gpu;
+    options.texel_pairs = parameters.texel_pairs;
     pair.adjoint = std::make_shared<Backprojection>(geometry, projections, volume, options);
   } else if (const UserProjector* users = backprojector.users()) {
     pair.adjoint = users->adjoint(geometry, volume, projections);
-  } else if (auto slices = faster_in_slices(geometry, projections, volume, backprojector, devices)) {
-    pair.adjoint = std::move(slices);
   } else {
-    pair.adjoint = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector, gpu,
-                                                       faster_brick(devices, backprojector));
+    pair.adjoint = faster_adjoint(geometry, projections, volume, backprojector, devices);
   }
   return pair;
 }
@@ -126,6 +122,9 @@ Step RayOperator::step_of(const auto& method, const std::string& from, const std
                           const char* direction) const {
   const Requirements needs = method->requirements();
   Step step = program_of(method).first.front();
+  if (!std::is_sorted(step.order.begin(), step.order.end()))
+    throw std::logic_error(step.name + " takes views in another order than the program's stack has");
+  step.order.clear();
   step.names = own_names(needs, direction);
   step.names[read_by(step)] = from;
   step.names[written_by(step)] = to;

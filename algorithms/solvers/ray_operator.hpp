@@ -16,13 +16,16 @@
 
 namespace halocline {
 
-/// Approximations that a solver accepts in place of A and its exact adjoint.
+/// Approximations that a solver accepts in place of A and its exact adjoint, and forms of them.
 struct RayOperatorForms {
   /// Projector whose adjoint replaces A^T, for solvers that allow it (ba_gmres()).
   std::optional<Projector> backprojector = std::nullopt;
   bool voxel_driven = false;                        ///< unweighted voxel-driven back-projection replaces A^T
   std::optional<FdkParameters> fdk = std::nullopt;  ///< FDK of all views replaces A^T (iterative_fdk())
   bool hardware_interpolation = false;              ///< of that, and of project_fast()
+  bool in_pairs =
+      false;            ///< there, views that follow each other share texels, two by two: turned_pairs() is their order
+  bool images = false;  ///< Siddon's projection from images where it is faster: the same bits, of more memory
 };
 
 /// A forward projection, and the back-projection that a solver takes with it.
@@ -39,8 +42,8 @@ struct ProjectorPair {
   std::vector<std::string> shared = {};
 };
 
-/// The pair of a named projector in the form for these devices. Throws as project() does, and with `fdk` as check_fdk()
-/// does.
+/// The pair of a named projector in the form for these devices, of checked_models() where they are open. Throws as
+/// project() does, and with `fdk` as check_fdk() does.
 ProjectorPair named_pair(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
                          std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
 

@@ -13,7 +13,10 @@
 
 #include "algorithms/fdk/filtered_rows.hpp"
 #include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
@@ -42,6 +45,19 @@ double normal_residual_of(const Scalars& known) {
   return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown_scalar;
 }
 
+constexpr int most_kept_sums = 64;  // subsets: each is a step of its own
+
+// True where a form that takes more memory has it on the devices, and takes less time.
+bool saves_time(const Program& larger, const Program& plain, const std::vector<DeviceModel>& devices,
+                const PlanOptions& options) {
+  try {
+    const Plan plan = plan_program(larger, devices, options);
+    return plan.resident && plan.seconds < plan_program(plain, devices, options).seconds;
+  } catch (const PlanError&) {  // too little memory for it, or for anything, which the run will report
+    return false;
+  }
+}
+
 // Data that all devices share.
 struct Work {
   Work(const Grid& projections, const Geometry& scan, const Grid& grid, ReconstructionParameters given_parameters,
@@ -52,6 +68,9 @@ struct Work {
     parameters.passes = pass_count(parameters);
     parameters.projector = projector_of(parameters.projector, parameters.hardware_interpolation, scan, volume, stack);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
+    if (parameters.hardware_interpolation && subsets.count() == 1)
+      if (std::vector<int> order = turned_pairs(scan, volume, stack); !order.empty())
+        subsets = ViewSubsets(std::move(order)), in_pairs = true;
     geometry = subsets.sorted(with_ray_ends(scan, volume, stack));
   }
 
@@ -67,27 +86,56 @@ struct Work {
     return longest_local_rows(devices, filtered_rows(geometry, stack, filter_parameters()).length);
   }
 
-  // rows: FdkParameters::longest_local_rows.
-  Program program(const std::vector<DeviceModel>& devices, std::optional<std::size_t> rows = std::nullopt) const {
+  // The fastest form for which the devices have the memory. rows: FdkParameters::longest_local_rows.
+  Program program(const std::vector<DeviceModel>& devices, const PlanOptions& options,
+                  std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
+    RayOperatorForms forms = forms_of(method, rows);
+    Program best = program_of(devices, forms, false);
+    const auto takes = [&](Program other) {
+      const bool faster = saves_time(other, best, devices, options);
+      if (faster) best = std::move(other);
+      return faster;
+    };
+    forms.images = *parameters.projector == Projector::siddon && siddon_from_images(devices, volume, stack);
+    forms.images = forms.images && takes(program_of(devices, forms, false));
+    if (method.subset_sums && subsets.count() > 1 && subsets.count() <= most_kept_sums)
+      takes(program_of(devices, forms, true));
+    return best;
+  }
+
+  RayOperatorForms forms_of(const SolverMethod& method, std::optional<std::size_t> rows) const {
     RayOperatorForms forms;
     forms.voxel_driven = method.voxel_driven;
     forms.hardware_interpolation = parameters.hardware_interpolation;
+    forms.in_pairs = in_pairs;
     if (method.fdk) {
       forms.fdk = filter_parameters();
       forms.fdk->longest_local_rows = rows;
     }
+    return forms;
+  }
+
+  Program program_of(const std::vector<DeviceModel>& devices, const RayOperatorForms& forms, bool keeps_sums) const {
     ProjectorPair pair = named_pair(geometry, volume, stack, *parameters.projector, devices, forms);
     if (const auto choice = choose_operator(parameters, geometry, volume, stack, devices); choice.stored())
-      pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), method.penalty);
+      pair = matrix_pair(matrix_for(devices, choice.form), std::move(pair), solver_method(parameters.method).penalty);
     const RayOperator A(volume, stack, std::move(pair));
-    Program result = solver_program(A, subsets, parameters, given);
+    // norms of what A^T takes are numbers of the program, which are the same in every form
+    Program result = solver_program(A, subsets, parameters, given, keeps_sums && !A.backproject_takes_norm());
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
       if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);
       return std::isfinite(residual) ? fmt::format("residual {:.4g}", residual) : std::string();
     };
     return result;
+  }
+
+  // Models of open devices, without forms that one of them computes wrongly.
+  std::vector<DeviceModel> checked(const std::vector<Device>& devices) const {
+    auto models = checked_models(devices, *parameters.projector, Directions::both, geometry, volume, stack);
+    if (solver_method(parameters.method).voxel_driven) check_exact_form(models, devices);
+    return models;
   }
 
   // The matrix, whose lists are made once.
@@ -109,6 +157,7 @@ struct Work {
   GivenInputs given;
   Grid stack, volume;
   ViewSubsets subsets{1, 1};
+  bool in_pairs = false;  // half a turn apart
   Geometry geometry;
   mutable bool units_work = true;
   mutable std::map<std::tuple<bool, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
@@ -225,7 +274,7 @@ class SortedInputs {
 
  private:
   const VolumeSource* sorted(const VolumeSource* views, const ViewSubsets& subsets) {
-    if (views == nullptr || subsets.count() == 1) return views;
+    if (views == nullptr || subsets.as_scanned()) return views;
     return &views_.emplace_back(*views, subsets.order());
   }
   void add(const char* name, const VolumeSource* source) {
@@ -264,7 +313,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
                           checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
     work.prepare_operator(used);
-    Program program = work.program(device_models(used), work.longest_rows(used));
+    Program program = work.program(work.checked(used), options.plan, work.longest_rows(used));
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
       return ends && ends(done, known);
@@ -287,7 +336,7 @@ Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const G
                       ReconstructionParameters parameters, const GivenInputs& given,
                       const std::vector<DeviceModel>& devices, const PlanOptions& options) {
   const Work work(projections, geometry, volume, std::move(parameters), given);
-  const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used); };
+  const auto program_for = [&](const std::vector<DeviceModel>& used) { return work.program(used, options); };
   return with_matrix_remedy(work.parameters.operator_form,
                             [&] { return plan_on_selection(program_for, devices, options); });
 }

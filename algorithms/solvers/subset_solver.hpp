@@ -1,7 +1,11 @@
 // The parts that solvers share which go through ordered subsets of the views, one an iteration, and report by passes.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "algorithms/solvers/ordered_solver.hpp"
 
@@ -12,22 +16,28 @@ namespace halocline {
 class SubsetSolver : public OrderedSolver {
  public:
   SubsetSolver(const char* name, const ReconstructionProblem& problem) : OrderedSolver(name, problem) {
-    if (subsets == 1) inverse_ = volume("1/C", Lifetime::state);
+    if (subsets > 1 && !problem.keeps_sums) return;
+    for (int n = 0; n < subsets; ++n) inverse_.push_back(volume(fmt::format("1/C {}", n), Lifetime::iteration));
+    derived([&] {
+      for (int n = 0; n < subsets; ++n)
+        over([views = problem.subsets.range(n)](const Scalars&) { return views; },
+             [&, &inverse = inverse_[static_cast<std::size_t>(n)]] {
+               inverse = adjoint(A) * constant(projections(), 1);
+               inverse = reciprocal(inverse);
+             });
+    });
   }
 
-  /// Belongs in first(): C_s = A_s^T 1 is kept if there is one subset; else each iteration computes it again.
-  void begin_sums() {
-    if (subsets > 1) return;
-    inverse_ = adjoint(A) * constant(projections(), 1);
-    inverse_ = reciprocal(inverse_);
-  }
-  /// 1 / C_s, 0 where C_s is 0. Writes over r.
-  Array inverse_sums(Array& r) {
-    if (subsets == 1) return inverse_;
-    r = 1;
-    Array inverse = adjoint(A) * r;
-    inverse = reciprocal(inverse);
-    return inverse;
+  /// States `update` with 1 / C_s, 0 where C_s = A_s^T 1 is 0. Writes over r where an iteration computes it again.
+  void with_inverse_sums(Array& r, const std::function<void(const Array& inverse)>& update) {
+    if (inverse_.empty()) {
+      r = 1;
+      Array inverse = adjoint(A) * r;
+      inverse = reciprocal(inverse);
+      return update(inverse);
+    }
+    if (subsets == 1) return update(inverse_.front());
+    for (int n = 0; n < subsets; ++n) when(takes_subset(n), [&] { update(inverse_[static_cast<std::size_t>(n)]); });
   }
   void report(const Scalar& square) {
     const Scalar sum = where(one_where(begins_every(1)), square, so_far_ + square);
@@ -38,7 +48,7 @@ class SubsetSolver : public OrderedSolver {
   void report_all() { residual_ = sqrt(squared_distance(b, exact_A * x)); }
 
  private:
-  Array inverse_;
+  std::vector<Array> inverse_;  // of each subset; empty: not kept
   Variable residual_ = number("residual"), so_far_ = number("residual so far");
 };
 

@@ -23,6 +23,9 @@ ViewSubsets::ViewSubsets(int views, int subsets) {
   begins_.push_back(views);
 }
 
+ViewSubsets::ViewSubsets(std::vector<int> order)
+    : order_(std::move(order)), begins_{0, static_cast<std::int64_t>(order_.size())} {}
+
 Range ViewSubsets::range(int s) const {
   const auto n = static_cast<std::size_t>(s);
   return {begins_[n], begins_[n + 1]};

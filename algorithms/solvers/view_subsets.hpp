@@ -1,6 +1,7 @@
 // Ordered subsets of the views: each subset has views that are spread over all gantry angles.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -17,9 +18,14 @@ class ViewSubsets {
   /// Throws InputError (`subsets`) if `subsets` is below 1 or above `views`. They need not divide the views.
   ViewSubsets(int views, int subsets);
 
+  /// All views as one subset, in this order.
+  explicit ViewSubsets(std::vector<int> order);
+
   int count() const { return static_cast<int>(begins_.size()) - 1; }
   /// Views of subset s, in the sorted stack.
   Range range(int s) const;
+  /// True if the sorted stack is the scan's.
+  bool as_scanned() const { return std::is_sorted(order_.begin(), order_.end()); }
   /// Views of the largest subset.
   int largest() const;
   /// The view n of the sorted stack is view order()[n] of the scan.

@@ -15,13 +15,9 @@
 namespace halocline {
 namespace {
 
-// Seconds on the device.
-struct Parts {
-  double forward = 0, adjoint = 0, other = 0;
-};
 constexpr double unmeasured = std::numeric_limits<double>::infinity();
 
-Parts least_of(const Parts& a, const Parts& b) {
+KernelSeconds least_of(const KernelSeconds& a, const KernelSeconds& b) {
   return {std::min(a.forward, b.forward), std::min(a.adjoint, b.adjoint), std::min(a.other, b.other)};
 }
 
@@ -30,7 +26,7 @@ bool is_one_of(const std::string& name, std::initializer_list<const char*> names
 }
 
 // The part that a command on the compute queue belongs to, by its kernel's name.
-double& part_of(Parts& parts, const std::string& name) {
+double& part_of(KernelSeconds& parts, const std::string& name) {
   const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
   if (has("backproject") || has("_adjoint") || name.ends_with("_table") || name.starts_with("fdk_") ||
       name.starts_with("fft ") ||
@@ -43,8 +39,8 @@ double& part_of(Parts& parts, const std::string& name) {
   return parts.other;
 }
 
-Parts parts_of(const Trace& trace) {
-  Parts parts;
+KernelSeconds seconds_of(const Trace& trace) {
+  KernelSeconds parts;
   for (const TraceEntry& command : trace.entries())
     if (command.queue != "upload" && command.queue != "download")
       part_of(parts, command.name) += 1e-9 * static_cast<double>(command.end_ns - command.start_ns);
@@ -53,8 +49,7 @@ Parts parts_of(const Trace& trace) {
 
 // Runs of one method with one number of passes.
 struct Runs {
-  RunTimes times;
-  Parts parts;  // of each the least: another user of the device slows some runs
+  SolverTimes times;  // the least of kernels, too: another user of the device slows some runs
   ReconstructionResult result;
 };
 
@@ -90,7 +85,7 @@ class SolverRuns {
 
   Runs runs(int passes, int repeats) {
     Runs runs;
-    runs.parts = {unmeasured, unmeasured, unmeasured};
+    runs.times.kernels = {unmeasured, unmeasured, unmeasured};
     double best = unmeasured;
     const auto recorded = [&] {
       const auto trace = std::make_shared<Trace>();
@@ -102,10 +97,10 @@ class SolverRuns {
         best = seconds;
         runs.result = std::move(result);
       }
-      runs.parts = least_of(runs.parts, parts_of(*trace));
+      runs.times.kernels = least_of(runs.times.kernels, seconds_of(*trace));
       return seconds;
     };
-    runs.times = repeat(recorded, repeats);
+    runs.times.seconds = repeat(recorded, repeats);
     return runs;
   }
 
@@ -119,6 +114,18 @@ class SolverRuns {
 
 }  // namespace
 
+SolverTimes times_of_pass(const SolverTimes& shorter, const SolverTimes& longer, int passes) {
+  const auto more = [passes](double in_longer, double in_shorter) {
+    return std::max(0.0, in_longer - in_shorter) / passes;
+  };
+  const KernelSeconds &few = shorter.kernels, &many = longer.kernels;
+  SolverTimes times{longer.seconds.after(shorter.seconds.least).over(passes),
+                    {more(many.forward, few.forward), more(many.adjoint, few.adjoint), more(many.other, few.other)}};
+  for (double* each : {&times.seconds.least, &times.seconds.median, &times.seconds.mean})
+    *each = std::max(*each, times.kernels.all());
+  return times;
+}
+
 ReconstructRate bench_reconstruct(const Device& device, const std::string& method, const Scan& scan, int passes,
                                   int repeats) {
   SolverRuns solver(device, method, scan);
@@ -127,12 +134,11 @@ ReconstructRate bench_reconstruct(const Device& device, const std::string& metho
   ReconstructRate rate;
   rate.method = method;
   rate.subsets = longer.result.subsets;
-  rate.run = longer.times;
+  rate.run = longer.times.seconds;
   rate.run_passes = shorter_run + passes;
-  rate.pass = longer.times.after(shorter.times.least).over(passes);
-  rate.forward = (longer.parts.forward - shorter.parts.forward) / passes;
-  rate.adjoint = (longer.parts.adjoint - shorter.parts.adjoint) / passes;
-  rate.other_kernels = (longer.parts.other - shorter.parts.other) / passes;
+  const SolverTimes pass = times_of_pass(shorter.times, longer.times, passes);
+  rate.pass = pass.seconds;
+  rate.kernels = pass.kernels;
   rate.slabs = longer.result.run.plan.slabs.size();
   rate.resident = longer.result.run.plan.resident;
   rate.peak_bytes = longer.result.run.peak_bytes;

@@ -10,20 +10,35 @@
 
 namespace halocline {
 
+/// Seconds of the device: A, with what it makes of the volume; A^T, with what it makes of the projections; all other
+/// kernels, fills and copies.
+struct KernelSeconds {
+  double forward = 0, adjoint = 0, other = 0;
+  double all() const { return forward + adjoint + other; }
+};
+
+/// Times of runs of one length, or of a pass: host to host, and the least of each kind of kernels.
+struct SolverTimes {
+  RunTimes seconds;
+  KernelSeconds kernels;
+};
+
+/// Times that each of `passes` further passes adds to a run. Differences that timers do not resolve count as 0, and a
+/// pass takes at least as long as its kernels.
+SolverTimes times_of_pass(const SolverTimes& shorter, const SolverTimes& longer, int passes);
+
 struct ReconstructRate {
   std::string method;
   int subsets = 1;
-  RunTimes pass;       ///< host to host: what each further pass adds to a run
-  RunTimes run;        ///< of the longer run, host to host
-  int run_passes = 0;  ///< of the longer run
-  /// Seconds of the device in a pass: A, with what it makes of the volume; A^T, with what it makes of the projections;
-  /// all other kernels, fills and copies.
-  double forward = 0, adjoint = 0, other_kernels = 0;
+  RunTimes pass;          ///< host to host: what each further pass adds to a run
+  RunTimes run;           ///< of the longer run, host to host
+  int run_passes = 0;     ///< of the longer run
+  KernelSeconds kernels;  ///< in a pass
   std::size_t slabs = 1;
   bool resident = true;        ///< arrays remain on the device
   std::size_t peak_bytes = 0;  ///< of device memory
   /// Seconds of a pass that are neither A nor A^T, the host's included.
-  double rest() const { return pass.least - forward - adjoint; }
+  double rest() const { return pass.least - kernels.forward - kernels.adjoint; }
 };
 
 /// Passes of the shorter run.

@@ -36,11 +36,16 @@ std::string heading(const DeviceInfo& device, const BenchScan& scan) {
 }
 
 nlohmann::json json_of(const ReconstructRate& rate) {
-  nlohmann::json row{{"method", rate.method},           {"subsets", rate.subsets},
-                     {"forward_seconds", rate.forward}, {"adjoint_seconds", rate.adjoint},
-                     {"rest_seconds", rate.rest()},     {"other_kernel_seconds", rate.other_kernels},
-                     {"run_passes", rate.run_passes},   {"slabs", rate.slabs},
-                     {"resident", rate.resident},       {"peak_bytes", rate.peak_bytes}};
+  nlohmann::json row{{"method", rate.method},
+                     {"subsets", rate.subsets},
+                     {"forward_seconds", rate.kernels.forward},
+                     {"adjoint_seconds", rate.kernels.adjoint},
+                     {"rest_seconds", rate.rest()},
+                     {"other_kernel_seconds", rate.kernels.other},
+                     {"run_passes", rate.run_passes},
+                     {"slabs", rate.slabs},
+                     {"resident", rate.resident},
+                     {"peak_bytes", rate.peak_bytes}};
   put_times(row, "seconds", rate.pass);
   put_times(row, "run_seconds", rate.run);
   return row;
@@ -51,10 +56,10 @@ Cells cells_of(const ReconstructRate& rate) {
   return {rate.method,
           g(rate.pass.least),
           mean_cell(rate.pass, 1),
-          g(rate.forward),
-          g(rate.adjoint),
+          g(rate.kernels.forward),
+          g(rate.kernels.adjoint),
           g(rate.rest()),
-          g(rate.other_kernels),
+          g(rate.kernels.other),
           std::to_string(rate.subsets),
           g(rate.run.least),
           std::to_string(rate.slabs),

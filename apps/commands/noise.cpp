@@ -62,7 +62,8 @@ std::unique_ptr<Command> noise_command() {
   settings.add("electronic", command->electronic, "Standard deviation of the electronic noise, photons")
       .not_negative()
       .unit("S");
-  settings.add("seed", command->seed, "Seed of the random numbers; the same seed gives the same noise").unit("N");
+  settings.add("seed", command->seed, "Seed of the random numbers, up to 2^64 - 1; the same seed gives the same noise")
+      .unit("N");
   add_pixel_options(settings, command->detector);
   add_output_image(settings, command->output, "Noisy projections to write");
   sub->footer = "Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha";

@@ -60,7 +60,9 @@ std::unique_ptr<Command> phantom_command() {
       .positive()
       .unit("MM");
   settings.add("mu", command->mu, "Attenuation of the object's value 1, 1/mm").positive().unit("MU");
-  settings.add("seed", command->seed, "gravel: seed of the random grains. Default: 1").unit("N");
+  settings.add("seed", command->seed, "gravel: seed of the random grains, up to 2^64 - 1. Default: 1")
+      .unit("N")
+      .whole_of_64_bits();
   settings
       .add("supersampling", command->supersampling,
            "Points along each axis of a voxel whose mean it gets; 1: its centre")

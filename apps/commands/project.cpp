@@ -128,7 +128,10 @@ std::unique_ptr<Command> project_command() {
       .unit("MM")
       .needs("phantom");
   settings.add("mu", command->mu, "Attenuation of the phantom's value 1, 1/mm").positive().unit("MU").needs("phantom");
-  settings.add("seed", command->seed, "gravel: seed of the random grains. Default: 1").unit("N").needs("phantom");
+  settings.add("seed", command->seed, "gravel: seed of the random grains, up to 2^64 - 1. Default: 1")
+      .unit("N")
+      .whole_of_64_bits()
+      .needs("phantom");
   add_project_settings(settings, *command);
   for (const char* name : {"projector", "rays", "interpolation"}) settings.find(name)->excludes("phantom");
   add_geometry_option(settings, command->geometry,

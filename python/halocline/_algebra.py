@@ -14,18 +14,12 @@ except ImportError:  # without SciPy they are no LinearOperators, and all else w
 Shape = Tuple[int, ...]
 
 
-class Algebra:
-    """2 * A, A / 2, -A, A + B, A - B, and A @ B, which is A after B."""
+class Scaled:
+    """2 * A, A * 2, A / 2 and -A."""
 
     __array_ufunc__ = None  # numbers of NumPy leave products to these methods
 
     def _scaled(self, factor: Any) -> Any:
-        raise NotImplementedError
-
-    def _plus(self, other: Any, sign: int) -> Any:
-        raise NotImplementedError
-
-    def _after(self, other: Any) -> Any:
         raise NotImplementedError
 
     def _is_number(self, value: Any) -> bool:
@@ -34,11 +28,26 @@ class Algebra:
     def __rmul__(self, factor: Any) -> Any:
         return self._scaled(factor) if self._is_number(factor) else NotImplemented
 
+    def __mul__(self, other: Any) -> Any:
+        if self._is_number(other):
+            return self._scaled(other)
+        return super().__mul__(other) if hasattr(super(), "__mul__") else NotImplemented  # type: ignore[misc]
+
     def __truediv__(self, factor: Any) -> Any:
         return self._scaled(1 / factor) if self._is_number(factor) else NotImplemented
 
     def __neg__(self) -> Any:
         return self._scaled(-1)
+
+
+class Algebra(Scaled):
+    """Scaled operators, A + B, A - B, and A @ B, which is A after B."""
+
+    def _plus(self, other: Any, sign: int) -> Any:
+        raise NotImplementedError
+
+    def _after(self, other: Any) -> Any:
+        raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
         _require_kind("A + B", self, other)
@@ -55,12 +64,10 @@ class Algebra:
         return super().__matmul__(other) if hasattr(super(), "__matmul__") else NotImplemented  # type: ignore[misc]
 
     def __mul__(self, other: Any) -> Any:
-        if self._is_number(other):
-            return self._scaled(other)
         if isinstance(other, Algebra):
             _require_kind("A @ B", self, other)
             return self._after(other)
-        return super().__mul__(other) if hasattr(super(), "__mul__") else NotImplemented  # type: ignore[misc]
+        return super().__mul__(other)
 
 
 class HostOperator(Algebra, _Base):  # type: ignore[misc, unused-ignore]
@@ -137,8 +144,9 @@ class Combined(HostOperator):
         return Combined(self._last.T, self._first.T, self._back, self._apply)
 
 
-class Stacked:
-    """K = (A, B, ...): K(x) is the tuple (A(x), B(x), ...), and K.T of such a tuple is A.T(y[0]) + B.T(y[1]) + ..."""
+class Stacked(Scaled):
+    """K = (A, B, ...): K(x) is the tuple (A(x), B(x), ...), and K.T of such a tuple is A.T(y[0]) + B.T(y[1]) + ...; 2 * K is
+    (2 * A, 2 * B, ...)."""
 
     def __init__(self, parts: Any) -> None:
         self.parts = tuple(parts)
@@ -149,6 +157,9 @@ class Stacked:
     @property
     def T(self) -> "StackedAdjoint":
         return StackedAdjoint(self)
+
+    def _scaled(self, factor: Any) -> "Stacked":
+        return type(self)([factor * part for part in self.parts])
 
 
 class StackedAdjoint:
@@ -215,7 +226,7 @@ def _require_kind(what: str, one: Any, other: Any) -> None:
 
 def vstack(operators: Any) -> Any:
     """Operators of one volume above each other, such as two scans: K(x) is the tuple (A(x), B(x), ...), and K.T of such a
-    tuple is A.T(y[0]) + B.T(y[1]) + ...
+    tuple is A.T(y[0]) + B.T(y[1]) + ... Products with numbers, such as 2 * K, are of the same kind.
 
     operators: several Operators, or those of one Context, or others with A(x) and A.T(y). Of Operators it is a SciPy
     LinearOperator, too, whose vectors are those of the parts one after another. Raises ValueError for operators of

@@ -111,6 +111,11 @@ def test_stacks_of_scans(geometry, grid, volume):
     assert np.array_equal(K.T((a, b)), A.T(a) + B.T(b)) and K.T.T is K
     flat = np.concatenate([a.ravel(), b.ravel()])
     assert np.array_equal(K @ volume.ravel(), flat) and np.array_equal(K.rmatvec(flat), K.T((a, b)).ravel())
+    for twice in (2 * K, K * 2, -(-2.0 * K), K / 0.5, np.float32(2) * K):
+        for found, one in zip(twice(volume), (a, b)):
+            assert np.array_equal(found, 2 * one)
+        assert np.array_equal(twice.T((a, b)), 2 * A.T(a) + 2 * B.T(b))
+        assert np.array_equal(twice @ volume.ravel(), 2 * flat)
     x = linalg.lsqr(K, flat, iter_lim=15)[0].reshape(grid.shape)
     assert np.linalg.norm(A(x.astype(np.float32)) - a) < 0.1 * np.linalg.norm(a)
     on = hc.Context(geometry, grid)
@@ -118,6 +123,7 @@ def test_stacks_of_scans(geometry, grid, volume):
     D = hc.vstack(parts)
     x = on.array(volume)
     assert np.allclose(D.T(D(x)).get(), on.operator.T(on.operator(x)).get(), rtol=1e-4)
+    assert all(np.array_equal(twice.get(), 2 * one.get()) for twice, one in zip((2 * D)(x), D(x)))
     with pytest.raises(TypeError, match="expected 2 arrays"):
         K.T([a])
     with pytest.raises(TypeError, match="operators="):

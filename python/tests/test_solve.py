@@ -1,5 +1,7 @@
 """Least squares with terms: against SciPy, reconstruct() and dense algebra, for operators of users as well."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,18 @@ def test_data_without_the_largest_direction_bound_the_steps(solver, geometry, gr
     P = hc.Operator(geometry, grid)
     found = hc.solve(P, np.zeros(geometry.shape, np.float32), x0=volume, terms=[hc.Tikhonov(1)], solver=solver, iterations=20)
     assert np.linalg.norm(found) < np.linalg.norm(volume)
+
+
+@pytest.mark.parametrize("solver", ["fista", "pdhg"])
+def test_a_direction_that_the_norm_misses_does_not_diverge(solver, monkeypatch):
+    def start(x):  # its curvature is 1, that of others up to 9
+        return np.eye(1, x.size, dtype=x.dtype).reshape(x.shape)
+
+    monkeypatch.setattr(sys.modules["halocline.solve"]._Numpy, "random", staticmethod(start))
+    A, truth = Diagonal(np.linspace(1, 3, 50)), np.linspace(1, 2, 50, dtype=np.float32)
+    for terms in ([], [hc.TotalVariation(1e-5), hc.Bounds(0)]):
+        found = hc.solve(A, A(truth), solver=solver, iterations=300, terms=terms)
+        assert np.abs(found - truth).max() < 0.01
 
 
 def test_total_variation_of_a_users_operator():

@@ -37,6 +37,7 @@ class StepRun {
     seconds_before_ = scalars_[seconds_scalar];
     if (begun_at < 0) read_initial_values();
     open(begun_at >= 0);
+    for (const Step& step : program_.derived) perform(step);
     if (begun_at < 0)
       for (const Step& step : program_.first) perform(step);
     const int done = iterate(std::max(0, begun_at));

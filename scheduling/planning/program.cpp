@@ -83,6 +83,7 @@ std::vector<StepUse> uses_of(const Program& program) {
   };
   const int iterations = program.needs.iterations;
   scalars[iteration_scalar] = 0;
+  for (const Step& step : program.derived) use(step, 1);
   for (const Step& step : program.first) use(step, 1);
   for (const Step& step : program.each) {
     if (!step.due && !step.views) {

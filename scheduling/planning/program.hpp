@@ -82,6 +82,9 @@ struct Program {
   std::vector<std::string> given = {};
   /// Fills fixed arrays, once for each device.
   std::vector<std::function<void(Slab&)>> start = {};
+  /// Once in each run, also in one that continues a stored state, before `first`: they make arrays of
+  /// Lifetime::iteration from inputs, which the iterations only read.
+  std::vector<Step> derived = {};
   std::vector<Step> first = {};  ///< once
   std::vector<Step> each = {};   ///< an iteration
   std::vector<Step> last = {};   ///< once, after the last iteration, whatever ended them

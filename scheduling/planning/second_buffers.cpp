@@ -26,6 +26,7 @@ std::size_t count_alike(const Step& step, const Requirements& requirements, cons
 
 std::vector<const Step*> steps_of(const Program& program) {
   std::vector<const Step*> result;
+  for (const Step& step : program.derived) result.push_back(&step);
   for (const Step& step : program.first) result.push_back(&step);
   for (const Step& step : program.each) result.push_back(&step);
   for (const Step& step : program.last) result.push_back(&step);

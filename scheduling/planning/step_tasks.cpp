@@ -218,7 +218,7 @@ std::vector<std::string> volumes_to_replace(const Program& program, const Step& 
 }
 
 void check_halos(const Program& program) {
-  for (const auto* steps : {&program.first, &program.each, &program.last})
+  for (const auto* steps : {&program.derived, &program.first, &program.each, &program.last})
     for (const Step& step : *steps) {
       if (step.halo_low == 0 && step.halo_high == 0) continue;
       if (step.over != Domain::slices || step.halo_low > program.needs.halo_low ||

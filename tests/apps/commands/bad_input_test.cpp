@@ -518,6 +518,19 @@ TEST_F(BadInput, SeedsOfNoise) {
       0);
 }
 
+// All 64 bits count, of which a double would lose some.
+TEST_F(BadInput, SeedsOfGravel) {
+  const auto phantom = [&](const char* seed, const char* name) {
+    return Words{"phantom", "--type", "gravel", "--size", "12,12,12", "--spacing",
+                 "9,9,9",   "--seed", seed,     "-o",     f / name};
+  };
+  for (const char* seed : {"-1", "1.5", "18446744073709551616", "dice"})
+    expect_refused(phantom(seed, "out.mha"), {"--seed", seed, "a whole number from 0 to 18446744073709551615"});
+  EXPECT_EQ(run(phantom("18446744073709551615", "one.mha")).code, 0);
+  EXPECT_EQ(run(phantom("18446744073709551614", "other.mha")).code, 0);
+  EXPECT_NE(content(f / "one.mha"), content(f / "other.mha"));
+}
+
 // 1e37 squared is no float32 number.
 TEST_F(BadInput, GreyValuesThatFloat32CannotSquare) {
   Volume huge = read_image(f / "v.mha");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/solvers/methods.hpp"
+#include "apps/bench/reconstruct_bench.hpp"
 #include "tests/support/bench_times.hpp"
 #include "tests/support/command_runner.hpp"
 
@@ -28,6 +29,9 @@ void expect_sane(const json& row) {
   EXPECT_LE((seconds("forward_seconds") + seconds("adjoint_seconds")) * 6, seconds("run_seconds")) << row;
   EXPECT_GE(seconds("mean_seconds"), seconds("seconds")) << row;
   EXPECT_GE(seconds("deviation_seconds"), 0) << row;
+  for (const char* part : {"forward_seconds", "adjoint_seconds", "other_kernel_seconds"})
+    EXPECT_GE(seconds(part), 0) << row;
+  EXPECT_GE(seconds("rest_seconds"), (1 - 1e-9) * seconds("other_kernel_seconds")) << row;
   EXPECT_EQ(row["run_passes"], 2 + 6) << row;
 }
 
@@ -60,6 +64,25 @@ TEST_F(BenchReconstruct, AAndItsAdjointArePartsOfAPass) {
         EXPECT_GT(row[part].get<double>(), 0) << row;
       EXPECT_LE(row["seconds"].get<double>() * 60, row["run_seconds"].get<double>()) << row;
     }
+}
+
+TEST(PassTimes, AreWhatFurtherPassesAdd) {
+  const SolverTimes times =
+      times_of_pass({RunTimes({3, 2}), {0.5, 0.25, 0.125}}, {RunTimes({10, 14}), {2.5, 1.25, 0.5}}, 4);
+  EXPECT_DOUBLE_EQ(times.seconds.least, 2);
+  EXPECT_DOUBLE_EQ(times.seconds.mean, 2.5);
+  EXPECT_DOUBLE_EQ(times.kernels.forward, 0.5);
+  EXPECT_DOUBLE_EQ(times.kernels.adjoint, 0.25);
+  EXPECT_DOUBLE_EQ(times.kernels.other, 0.09375);
+}
+
+TEST(PassTimes, AreNeverNegative) {
+  const SolverTimes times = times_of_pass({RunTimes({1.0}), {0.2, 0.5, 0.125}}, {RunTimes({0.9}), {0.4, 0.4, 0.25}}, 2);
+  EXPECT_DOUBLE_EQ(times.kernels.forward, 0.1);
+  EXPECT_EQ(times.kernels.adjoint, 0);
+  EXPECT_DOUBLE_EQ(times.kernels.other, 0.0625);
+  EXPECT_DOUBLE_EQ(times.seconds.least, 0.1625);
+  EXPECT_DOUBLE_EQ(times.seconds.mean, 0.1625);
 }
 
 TEST_F(BenchReconstruct, TakesListsAndAnyScan) {
