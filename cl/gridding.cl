@@ -16,14 +16,13 @@
 // frequencies of the grid, place: its whole part and the rest; grid[pair][x][y], frequencies 0, 1, ... -1; turned[pair][y][x], y those of
 // the volume; corrections[nx + ny]: factors of the voxels along x and along y; slice_rows[slice][2]: the detector row below and the share
 // of the next. width, height and length are powers of two. No halo.
-// Tunables: PAIRS a work-item, which share the weights of samples. No bit changes.
+// REACH: of the kernel, in frequencies of the grid. Tunables: PAIRS a work-item, which share the weights of samples. No bit changes.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
 
-#define REACH 3.0f           // of the kernel, in frequencies of the grid
-#define CORNER 4.242641f     // REACH sqrt(2): of the kernel's square
-#define ANGLE_SLACK 1.0e-4f  // radians; samples beyond the kernel's reach count for nothing
+#define CORNER (1.41422f * REACH)  // of the kernel's square
+#define ANGLE_SLACK 1.0e-4f        // radians; samples beyond the kernel's reach count for nothing
 #define LINE_NUMBERS 5
 
 // Transfer function of linear interpolation between columns.

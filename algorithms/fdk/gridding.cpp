@@ -14,18 +14,18 @@ namespace {
 constexpr std::size_t sample_bytes = 2 * sizeof(float), pairs_an_item = 4;
 
 KernelSpec kernel(const char* name) {
-  return {"gridding.cl", name, fmt::format("-D PAIRS={}", pairs_an_item)};
+  return {"gridding.cl", name, fmt::format("-D PAIRS={} -D REACH={:.1f}f", pairs_an_item, gridding_reach)};
 }
 
 FdkParameters in_device_memory(FdkParameters parameters) {
   parameters.longest_local_rows = 0;  // between the transforms stands what is gridded
-  parameters.upright_rows = false;
   return parameters;
 }
 
 std::size_t least_length(const Geometry& geometry, const Grid& projections, const Grid& grid,
                          const FdkParameters& parameters) {
-  return gridding_length(geometry, filtered_rows(geometry, projections, in_device_memory(parameters)).padded, grid);
+  const FilteredRows rows = filtered_rows(geometry, projections, in_device_memory(parameters));
+  return gridding_length(rows.geometry, rows.padded, grid);
 }
 
 // Samples of a pair of rows: in the rows' transforms, on the Cartesian grid, and after the transform along y.
@@ -58,8 +58,8 @@ Gridding::Gridding(const Geometry& geometry, const Grid& projections, const Grid
     : grid_(grid),
       filter_(geometry, projections, in_device_memory(parameters), nullptr,
               least_length(geometry, projections, grid, parameters)),
-      frame_(gridding_frame(geometry, filter_.rows().padded, grid, filter_.rows().length)),
-      pairs_(pairs_together(samples_of(filter_.rows(), frame_, grid), projections.size[1])) {
+      frame_(gridding_frame(filter_.rows().geometry, filter_.rows().padded, grid, filter_.rows().length)),
+      pairs_(pairs_together(samples_of(filter_.rows(), frame_, grid), filter_.rows().padded.size[1])) {
   filter_.take_in_order(frame_.order);
 }
 

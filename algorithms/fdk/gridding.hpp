@@ -22,6 +22,7 @@ class Gridding : public BackprojectionMethod {
   void start(Slab& slab) const override;
   /// Does nothing: rows are filtered as slices need them.
   void filter(Slab&, Range, const Scalars&) const override {}
+  Range rows_read(Range rows) const override { return filter_.rows_read(rows); }
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:

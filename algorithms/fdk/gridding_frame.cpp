@@ -177,7 +177,7 @@ GriddingFrame gridding_frame(const Geometry& geometry, const Grid& detector, con
   const auto limit_of = [&](double most) { return static_cast<float>(most * samples / 2 + gridding_reach); };
   frame.limits = {limit_of(most_x), limit_of(most_y)};
   const auto beta_of = [](std::size_t frequencies, std::size_t voxels) {
-    return gridding_beta(std::min(2.0, static_cast<double>(frequencies) / static_cast<double>(voxels)));
+    return gridding_beta(static_cast<double>(frequencies) / static_cast<double>(voxels));
   };
   const double beta_x = beta_of(frame.width, nx), beta_y = beta_of(frame.height, ny);
   frame.beta = {static_cast<float>(beta_x), static_cast<float>(beta_y)};

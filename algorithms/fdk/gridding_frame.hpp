@@ -12,7 +12,7 @@
 namespace halocline {
 
 /// Reach of the spreading kernel in frequencies of the Cartesian grid; REACH of cl/gridding.cl.
-constexpr double gridding_reach = 3;
+constexpr double gridding_reach = 3.5;
 /// The least ratio of the grid's frequencies to voxels; lengths are powers of two.
 constexpr double gridding_oversampling = 1.5;
 
