@@ -19,11 +19,12 @@
 #include "fdk_weight.clh"
 #include "filtered.clh"
 
-// One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_weight(__global float2* restrict spectrum, int length, int pairs, int views, FDK_WEIGHT_ARGUMENTS) {
+// One work-item an element of spectrum: (length, pairs, views). first_pair: of the rows that are held.
+__kernel void fdk_weight(__global float2* restrict spectrum, int length, int first_pair, int pairs, int views,
+                         FDK_WEIGHT_ARGUMENTS) {
   const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (n >= length || pair >= pairs || view >= views) return;
-  FDK_WEIGHTED_PAIR(value, n, pair, view);
+  FDK_WEIGHTED_PAIR(value, n, first_pair + pair, view);
   spectrum[((size_t)view * pairs + pair) * length + n] = value;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "algorithms/fdk/gridding.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
 #include "algorithms/support/check_input.hpp"
@@ -74,6 +75,14 @@ FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector
 
 namespace {
 
+std::vector<std::string> checked(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                 const FdkParameters& parameters) {
+  check_fdk_parameters(parameters);
+  auto notes = check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
+  if (parameters.algorithm == FdkAlgorithm::gridding) check_gridding(geometry, projections, grid, parameters);
+  return notes;
+}
+
 // Values that replace counts, of a calibration for this stack; nullptr: nothing is replaced.
 const ReplacedValues* replaced_of(const FdkParameters& parameters, const Grid& stack) {
   const CountsCalibration* calibration = parameters.counts ? parameters.counts->calibration : nullptr;
@@ -100,13 +109,12 @@ template <class Output>
 RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geometry, Output& output, const Grid& grid,
                  const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
   check_devices(devices);
-  check_fdk_parameters(parameters);
+  const auto notes = checked(geometry, stack, grid, parameters);
   if (parameters.counts) {
     if (parameters.counts->calibration == nullptr)
       throw InputError("the projections are counts, but there is no calibration for them");
     require_calibrated(*parameters.counts->calibration, stack, "the projections");
   }
-  const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
   if (parameters.hardware_interpolation)
     require_textures(true, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
@@ -115,6 +123,8 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
     for (const auto& note : notes) library_log()->warn("{}", note);
   }
   const auto program_for = [&](const std::vector<Device>& used) {
+    if (parameters.algorithm == FdkAlgorithm::gridding)
+      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters));
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
     const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used, length),
                                               checked_budgets(used, stack, grid));
@@ -185,9 +195,10 @@ RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geo
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceModel>& models, const PlanOptions& options) {
-  check_fdk_parameters(parameters);
-  check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
+  checked(geometry, projections, grid, parameters);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    if (parameters.algorithm == FdkAlgorithm::gridding)
+      return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters));
     return program_of(std::make_shared<Fdk>(geometry, projections, grid, parameters, used));
   };
   return plan_on_selection(program_for, models, options);

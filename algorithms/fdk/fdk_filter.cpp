@@ -48,11 +48,12 @@ std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameter
 }  // namespace
 
 FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
-                     const FdkFilter* before)
+                     const FdkFilter* before, std::size_t least_length)
     : parameters_(parameters),
       raw_columns_(projections.size[0]),
       raw_rows_(projections.size[1]),
-      rows_(filtered_rows(geometry, projections, parameters, before == nullptr ? nullptr : &before->rows_)),
+      rows_(
+          filtered_rows(geometry, projections, parameters, before == nullptr ? nullptr : &before->rows_, least_length)),
       redundancy_(redundancy_of(geometry, projections, parameters.redundancy)),
       general_(redundancy_.kind != Redundancy::Kind::none || rows_.low_extent + rows_.high_extent > 0 ||
                geometry.radius_cylindrical_detector > 0 || rows_.upright ||
@@ -88,21 +89,13 @@ bool FdkFilter::fits(const FdkFilter& other) const {
          rows_.geometry.fan_stack() == other.rows_.geometry.fan_stack();
 }
 
-void FdkFilter::declare(Requirements& requirements) const {
+void FdkFilter::declare_tables(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "raw",
                                  .kind = ArrayKind::projections,
                                  .lifetime = Lifetime::input,
                                  .element_bytes = component_bytes(stored_as(parameters_)),
                                  .row_length = raw_columns_,
                                  .rows = resampled() ? raw_rows_ : 0});
-  // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
-  // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
-  std::size_t row_length = rows_.length;
-  if (const std::size_t rows = rows_.padded.size[1]; rows % 2 == 1) {
-    const std::size_t fewest = std::min<std::size_t>(rows, 33);
-    row_length = (row_length * (fewest + 1) + fewest - 1) / fewest;
-  }
-  requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
   if (redundancy_.kind == Redundancy::Kind::gaps)
@@ -117,11 +110,22 @@ void FdkFilter::declare(Requirements& requirements) const {
     requirements.arrays.push_back(
         {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
   }
+}
+
+void FdkFilter::declare(Requirements& requirements) const {
+  declare_tables(requirements);
+  // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
+  // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
+  std::size_t row_length = rows_.length;
+  if (const std::size_t rows = rows_.padded.size[1]; rows % 2 == 1) {
+    const std::size_t fewest = std::min<std::size_t>(rows, 33);
+    row_length = (row_length * (fewest + 1) + fewest - 1) / fewest;
+  }
+  requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   if (local_) {
     requirements.kernels.emplace_back("fdk_rows_filter");
   } else {
-    for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
-      requirements.kernels.emplace_back(kernel);
+    for (const char* kernel : {weight_kernel(), "fdk_filter"}) requirements.kernels.emplace_back(kernel);
   }
   requirements.preferred_batch = 32;
   requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
@@ -202,16 +206,20 @@ std::string FdkFilter::weight_options() const {
 }
 
 // One array element a work-item: "raw" to "spectrum".
-void FdkFilter::weight(Slab& slab, Range views) const {
+void FdkFilter::weight(Slab& slab, Range views, Range pairs) const {
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
-  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
   const auto count = static_cast<std::size_t>(views.count());
-  std::vector<SlabArgument> arguments{out("spectrum"), number(rows_.length), number(pairs), number(count)};
+  std::vector<SlabArgument> arguments{out("spectrum"), number(rows_.length), number(pairs.begin), number(pairs.count()),
+                                      number(count)};
   const auto more = weight_arguments(slab, views);
   arguments.insert(arguments.end(), more.begin(), more.end());
-  slab.launch(general_ ? KernelSpec{"fdk_general.cl", "fdk_general_weight", weight_options()}
-                       : KernelSpec{"fdk.cl", "fdk_weight", weight_options()},
-              {rows_.length, pairs, count}, arguments);
+  slab.launch({general_ ? "fdk_general.cl" : "fdk.cl", weight_kernel(), weight_options()},
+              {rows_.length, pairs.size(), count}, arguments);
+}
+
+void FdkFilter::transform(Slab& slab, Range views, Range pairs) const {
+  weight(slab, views, pairs);
+  slab.fft("spectrum", rows_.length, pairs.size() * views.size(), false);
 }
 
 void FdkFilter::run_local(Slab& slab, Range views) const {
@@ -233,8 +241,7 @@ void FdkFilter::run(Slab& slab, Range views) const {
   const auto length = rows_.length;
   const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
   const auto count = static_cast<std::size_t>(views.count());
-  weight(slab, views);
-  slab.fft("spectrum", length, pairs * count, false);
+  transform(slab, views, range_of(0, pairs));
   slab.launch({"fdk.cl", "fdk_filter", parameters_.variance ? "-D VARIANCE" : ""}, {length, pairs, count},
               {inout("spectrum"), in("filter"), number(length), number(pairs), number(count)});
   slab.fft("spectrum", length, pairs * count, true);

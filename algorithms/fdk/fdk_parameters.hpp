@@ -12,7 +12,11 @@
 
 namespace halocline {
 
+/// Sum over the views: voxel by voxel (direct), or in Fourier space (gridding, of parallel beams: Gridding).
+enum class FdkAlgorithm { direct, gridding };
+
 struct FdkParameters {
+  FdkAlgorithm algorithm = FdkAlgorithm::direct;
   Window window = Window::ram_lak;
   double cutoff = 1;  ///< fraction of the detector's highest frequency, in (0, 1]
   /// A filter in place of the ramp: its transfer function at frequencies evenly spaced from 0 to the detector's

@@ -64,7 +64,7 @@ double limit_of(const UprightRows& upright, double limit) {
 }  // namespace
 
 FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
-                           const FilteredRows* earlier) {
+                           const FilteredRows* earlier, std::size_t least_length) {
   FilteredRows rows;
   const Redundancy redundancy = redundancy_of(geometry, projections, parameters.redundancy);
   const bool symmetric = is_narrow(redundancy, geometry, projections);
@@ -90,7 +90,8 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
   rows.low_extent = before > 0 ? 0 : extent;
   rows.high_extent = after > 0 ? 0 : extent;
   // no column is farther than half the circle from any other, so that it meets the kernel as on a line
-  rows.length = fft_length(2 * (rows.padded.size[0] + std::max(rows.low_extent, rows.high_extent)));
+  rows.length =
+      fft_length(std::max(least_length, 2 * (rows.padded.size[0] + std::max(rows.low_extent, rows.high_extent))));
   return rows;
 }
 

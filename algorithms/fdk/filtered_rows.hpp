@@ -29,9 +29,10 @@ struct FilteredRows {
   bool symmetric = false;  ///< columns are in pairs equally far from the axis on either side (narrow_overlap)
   double limit = 0;        ///< Redundancy::limit, of these columns
 };
-/// earlier: the rows of views that came before, whose upright detector is kept if it is large enough.
+/// earlier: the rows of views that came before, whose upright detector is kept if it is large enough. least_length: of
+/// the Fourier transform.
 FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
-                           const FilteredRows* earlier = nullptr);
+                           const FilteredRows* earlier = nullptr, std::size_t least_length = 0);
 
 /// Columns of the same pitch on the plane that a cylindrical detector touches, over all that some view measures; its
 /// rows. A flat detector is its own.

@@ -110,6 +110,8 @@ void check_slice_parameters(const FdkParameters& parameters) {
     throw InputError(
         "half precision (`half_texels`) is faster where views share texels, as they do for fdk; slices take "
         "`half_texels = false`");
+  if (parameters.algorithm != FdkAlgorithm::direct)
+    throw InputError("`algorithm = gridding` makes whole volumes; slices take `algorithm = direct`");
 }
 
 void require_circle(const Geometry& window, const FdkParameters& parameters, const std::string& name) {

@@ -58,6 +58,7 @@ std::string FilterSettings::text() const {
 
 FdkParameters FilterSettings::parameters() const {
   FdkParameters parameters;
+  parameters.algorithm = algorithm == "gridding" ? FdkAlgorithm::gridding : FdkAlgorithm::direct;
   parameters.window = window_from_name(window);
   parameters.cutoff = cutoff;
   parameters.filter = filter;
@@ -69,7 +70,13 @@ FdkParameters FilterSettings::parameters() const {
   return parameters;
 }
 
-void add_filter_settings(Settings& settings, FilterSettings& filter, bool half) {
+void add_filter_settings(Settings& settings, FilterSettings& filter, bool volume) {
+  if (volume)
+    settings
+        .add("algorithm", filter.algorithm,
+             "direct: filtered rows are added to each voxel; gridding: parallel beams, their transforms are put on a "
+             "grid of frequencies, in far fewer operations")
+        .one_of({"direct", "gridding"});
   settings.add("window", filter.window, "Window on the ramp filter").one_of(window_names());
   settings
       .add("cutoff", filter.cutoff, "Fraction of the highest frequency that the window spans, above 0 and at most 1")
@@ -86,11 +93,11 @@ void add_filter_settings(Settings& settings, FilterSettings& filter, bool half) 
       .unit("FILE")
       .file(FileKind::text);
   std::vector<std::string> interpolations{"exact", "hardware"};
-  if (half) interpolations.emplace_back("half");
+  if (volume) interpolations.emplace_back("half");
   settings
       .add("interpolation", filter.interpolation,
            std::string("exact: float32; hardware: texture units (8-bit fractions on most GPUs)") +
-               (half ? "; half: the same of projections in half precision, for the least time" : ""))
+               (volume ? "; half: the same of projections in half precision, for the least time" : ""))
       .one_of(std::move(interpolations));
   settings
       .add("displaced", filter.displaced,

@@ -12,7 +12,7 @@ namespace halocline {
 
 /// How projections are filtered and read.
 struct FilterSettings {
-  std::string window = "ram-lak", interpolation = "exact";
+  std::string algorithm = "direct", window = "ram-lak", interpolation = "exact";
   double cutoff = 1, pad = 0;
   std::vector<double> filter;  // in place of the ramp
   std::string filter_file;     // that it came from
@@ -23,8 +23,8 @@ struct FilterSettings {
   std::string text() const;
 };
 
-/// half: whether `interpolation = half` is offered.
-void add_filter_settings(Settings& settings, FilterSettings& filter, bool half);
+/// volume: for fdk, which alone offers `algorithm` and `interpolation = half`.
+void add_filter_settings(Settings& settings, FilterSettings& filter, bool volume);
 
 /// The noise of projections, for the variance of what is made of them.
 struct NoiseSettings {

@@ -16,6 +16,7 @@ std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, Sc
 
 FdkParameters fdk_parameters(const ScanForm& form) {
   FdkParameters parameters;
+  if (form.mode == gridding_mode) parameters.algorithm = FdkAlgorithm::gridding;
   parameters.hardware_interpolation = form.hardware;
   parameters.half_texels = form.half;
   return parameters;

@@ -13,7 +13,10 @@ std::unique_ptr<ProjectionMethod> projection_on(const Device& device, const Scan
 /// Joseph's adjoint in bricks where a device takes them by default.
 std::unique_ptr<BackprojectionMethod> backprojection_on(const Device& device, ScanForm form, const Scan& scan);
 
-/// Parameters of a call of fdk() with voxel-driven back-projection in that form.
+/// Name of the form of fdk() in Fourier space.
+inline constexpr const char* gridding_mode = "gridding";
+
+/// Parameters of a call of fdk() with voxel-driven back-projection in that form, or of gridding_mode.
 FdkParameters fdk_parameters(const ScanForm& form);
 
 }  // namespace halocline

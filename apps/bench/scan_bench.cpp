@@ -38,7 +38,8 @@ constexpr int most_runs = 5;  // from host to host
 const char* const scan_names[] = {"project", "backproject", "fdk", "slices"};
 
 std::vector<ScanForm> all_forms(ScanBench bench) {
-  if (bench == ScanBench::fdk) return {scan_form("exact"), scan_form("texture"), scan_form("half")};
+  if (bench == ScanBench::fdk)
+    return {scan_form("exact"), scan_form("texture"), scan_form("half"), {.mode = gridding_mode}};
   if (bench == ScanBench::slices) return {scan_form("exact"), scan_form("texture")};
   std::vector<ScanForm> forms;
   for (const ScanForm& form : scan_forms())

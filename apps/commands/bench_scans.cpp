@@ -231,7 +231,7 @@ void add_sizes(Settings& settings, ScanBench bench, ScanBenchCommand& command) {
            fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N, at least 12"))
       .whole_from(least_bench_views(bench), 65536)
       .unit("N");
-  if (bench == ScanBench::project || bench == ScanBench::backproject) {
+  if (!slices) {
     settings
         .add("slices", options.slices, "A parallel beam and N slices of the volume instead of a cone beam and a cube")
         .whole_from(1, 8192)
@@ -245,8 +245,6 @@ void add_sizes(Settings& settings, ScanBench bench, ScanBenchCommand& command) {
     settings
         .add("fan-stack", options.fan_stack, "A stack of fans, a source for each row, in place of the parallel beam")
         .needs("slices");
-  }
-  if (!slices) {
     settings
         .add_list("volume", options.volume, "NX,NY,NZ", Numbers::sizes,
                   "Voxels along the axes, with --detector, instead of a cube")
@@ -283,7 +281,8 @@ void add_stages(Settings& settings, ScanBench bench, ScanBenchCommand& command) 
   Setting& stages = settings.add("stages", command.stages,
                                  fmt::format("Times of the stages of a call from host to host instead; --modes of {}",
                                              fmt::join(stage_modes(), ", ")));
-  if (bench == ScanBench::backproject) stages.excludes("groups").excludes("slices");
+  stages.excludes("slices");
+  if (bench == ScanBench::backproject) stages.excludes("groups");
 }
 
 std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
@@ -311,7 +310,9 @@ std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
       bench == ScanBench::fdk
           ? "Kernels, up and down: sums over the commands of the best run. --stages:\nweighting and filtering are one "
             "kernel with the row filter in local memory, which writes the layout, too, where rows fit\nthere; else "
-            "they are those of an FFT library, and what writes the layout follows."
+            "they are those of an FFT library, and what writes the layout follows. The mode gridding needs --slices,\n"
+            "a parallel beam; its RMSE/max, to linear interpolation, is large for such data by what that lets through "
+            "of\nhigher frequencies."
           : "The limit is the nearer of two that are measured beside\neach mode: fetches by a kernel that does little "
             "else (of texels, or of so many bytes of a buffer), and a plain\ncopy, over the fetches and bytes that the "
             "formula needs.",

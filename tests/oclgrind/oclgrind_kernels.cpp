@@ -302,6 +302,15 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   run_fdk(devices, stack, geometry, parameters, counts);
 }
 
+// Parallel beams in Fourier space, with a row more than pairs, in three slabs.
+void run_gridding(const Devices& devices, bool displaced) {
+  CircularOptions circle{.sid = 100, .sdd = 0, .projections = 12, .arc = displaced ? 360.0 : 180.0};
+  circle.projection_offset_x = displaced ? 6 : 0;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
+  fdk(stack, circular_geometry(circle), default_grid({7, 5, 4}, {3, 4, 3.2}), {.algorithm = FdkAlgorithm::gridding},
+      devices, {.plan = {.minimum_slabs = 3}});
+}
+
 // Rays of a gap from the opposite side.
 void run_gap_fdk(const Devices& devices, bool variance, bool counts) {
   Geometry geometry = circular_geometry({.sid = 100, .sdd = 150, .projections = 80});
@@ -478,6 +487,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const bool image : {false, true}) all.push_back([=](const Devices& devices) { run_bench(devices, image); });
   for (const std::size_t length : {128, 256, 512})
     all.push_back([=](const Devices& devices) { run_rows(devices, length); });
+  for (const bool displaced : {false, true})
+    all.push_back([=](const Devices& devices) { run_gridding(devices, displaced); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})
       for (const bool gap : {false, true})

@@ -6,18 +6,18 @@
 #include <numbers>
 
 namespace halocline::reference {
-namespace {
 
-constexpr double pi = std::numbers::pi;
-
-/// Physical detector mm to pixel index.
 std::array<double, 2> pixel_index(const Grid& projections, double u, double v) {
   const auto& d = projections.direction;
   const double a = u - projections.origin[0], b = v - projections.origin[1];
   return {(d[0] * a + d[3] * b) / projections.spacing[0], (d[1] * a + d[4] * b) / projections.spacing[1]};
 }
 
-/// ... and back.
+namespace {
+
+constexpr double pi = std::numbers::pi;
+
+/// The inverse of pixel_index().
 std::array<double, 2> pixel_position(const Grid& projections, double column, double row) {
   const auto& d = projections.direction;
   const double a = column * projections.spacing[0], b = row * projections.spacing[1];
@@ -471,13 +471,14 @@ double elliptic(const std::vector<double>& row, int distance) {
 
 }  // namespace
 
-std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
-                        const FdkParameters& parameters) {
+FilteredStack filtered_stack(const Volume& projections, const Geometry& geometry, const FdkParameters& parameters,
+                             std::size_t length) {
   const Grid& raw = projections.grid;
-  const FilteredRows rows = filtered_rows(geometry, raw, parameters);
+  const FilteredRows rows = filtered_rows(geometry, raw, parameters, nullptr, length);
   Redundancy redundancy = redundancy_of(geometry, raw, parameters.redundancy);
   redundancy.limit = rows.limit;
-  const Grid& stack = rows.padded;
+  Grid stack = rows.padded;
+  if (length > 0) stack.size[0] = rows.length;
   std::vector<double> h = kernel(parameters.window, parameters.cutoff, rows.length);
   std::array<double, 5> lags{};  // of the kernel with itself
   for (std::size_t n = 0; n < rows.length; ++n)
@@ -593,11 +594,17 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
                   std::cos(pi / 2 * std::max(0.0, 2.0 * distance / (extent + 1) - 1));
         }
         for (std::int64_t a = 0; a < static_cast<std::int64_t>(stack.size[0]); ++a)
-          out[a] += h[static_cast<std::size_t>(std::abs(a - b - first - before))] * value;
+          out[a] += h[static_cast<std::size_t>(std::abs(a - b - first - before)) % rows.length] * value;
       }
     }
   }
-  return backproject(filtered, stack, rows.geometry, grid, weights);
+  return {filtered, stack, rows.geometry, weights};
+}
+
+std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                        const FdkParameters& parameters) {
+  const auto [values, stack, seen, weights] = filtered_stack(projections, geometry, parameters);
+  return backproject(values, stack, seen, grid, weights);
 }
 
 double largest_difference(const std::vector<float>& found, const std::vector<double>& expected) {

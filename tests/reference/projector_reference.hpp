@@ -10,6 +10,9 @@
 
 namespace halocline::reference {
 
+/// Physical detector mm to pixel index.
+std::array<double, 2> pixel_index(const Grid& projections, double u, double v);
+
 /// Visits every weight of a projector in double, from its definition, for flat and cylindrical detectors, rays being
 /// cut off at the source, and at the detector unless geometry.ray_ends is `through`: visit(ray, voxel, weight), rays
 /// numbered (u, v, view), u fastest; a pair may be visited more than once.
@@ -49,6 +52,17 @@ std::vector<double> kernel(Window window, double cutoff, std::size_t length);
 /// Weight of a ray at the angle beta along the arc and the fan angle gamma, by the pieces of Parker (1982), eq. 12,
 /// times 2, and Wang (2002), eq. 5.
 double redundancy_weight(const Redundancy& redundancy, double beta, double gamma);
+
+/// Weighted and filtered rows, by direct convolution, and what their back-projection needs.
+struct FilteredStack {
+  std::vector<double> values;
+  Grid stack;
+  Geometry geometry;
+  Weights weights;
+};
+/// length: rows go on to a whole circle of so many columns or more, a power of two; 0: they end with the detector.
+FilteredStack filtered_stack(const Volume& projections, const Geometry& geometry, const FdkParameters& parameters,
+                             std::size_t length = 0);
 
 /// Feldkamp, Davis & Kress (1984) with direct convolution and every weight from vectors in the world.
 std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
