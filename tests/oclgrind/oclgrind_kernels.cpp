@@ -304,9 +304,9 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
 
 // Parallel beams in Fourier space, with a row more than pairs, in three slabs.
 void run_gridding(const Devices& devices, bool displaced) {
-  CircularOptions circle{.sid = 100, .sdd = 0, .projections = 12, .arc = displaced ? 360.0 : 180.0};
+  CircularOptions circle{.sid = 100, .sdd = 0, .projections = 13, .arc = displaced ? 360.0 : 180.0};
   circle.projection_offset_x = displaced ? 6 : 0;
-  const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 13, 3, 3), 5);
   fdk(stack, circular_geometry(circle), default_grid({7, 5, 4}, {3, 4, 3.2}), {.algorithm = FdkAlgorithm::gridding},
       devices, {.plan = {.minimum_slabs = 3}});
 }
