@@ -123,7 +123,7 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   }
   const auto program_for = [&](const std::vector<Device>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters));
+      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, device_models(used)));
     const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used),
                                               checked_budgets(used, stack, grid));
     for (const Device& device : used) method->check_device(device.info());
@@ -196,7 +196,7 @@ Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& gri
   checked(geometry, projections, grid, parameters);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters));
+      return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters, used));
     return program_of(std::make_shared<Fdk>(geometry, projections, grid, parameters, used));
   };
   return plan_on_selection(program_for, models, options);
