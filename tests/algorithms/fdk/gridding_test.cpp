@@ -77,7 +77,7 @@ std::vector<Case> cases() {
                  moved(default_grid({13, 10, 11}, {2, 2.5, 1.5}), {3, -2, 4})});
   all.push_back(
       {"displaced", uneven(31, 360, 9), detector(33, 5, 31, 1.25, 1.5), default_grid({17, 12, 5}, {1.5, 2, 1.2})});
-  all.push_back({"padded_counts_of_rows",
+  all.push_back({"padded",
                  uneven(31, 180, 0),
                  detector(33, 7, 31, 1.25, 1.5),
                  default_grid({7, 8, 3}, {3, 3, 4}),
