@@ -73,7 +73,7 @@ def device_rows(cards):
                      *(1e-9 * rates[key] if key in rates else None
                        for key in ("copy_bytes_per_s", "upload_bytes_per_s", "download_bytes_per_s")),
                      sum(each == "right" for each in answers), sum(each.startswith("differs") for each in answers),
-                     sum(each.startswith("wrong") for each in answers), card["version"].split("\n")[0]])
+                     sum(each.startswith("wrong") for each in answers), card["version"]])
     return rows
 
 

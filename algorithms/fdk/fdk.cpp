@@ -124,7 +124,7 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   }
   const auto program_for = [&](const std::vector<Device>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters));
+      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, device_models(used)));
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
     const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used, length),
                                               checked_budgets(used, stack, grid));
@@ -198,7 +198,7 @@ Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& gri
   checked(geometry, projections, grid, parameters);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters));
+      return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters, used));
     return program_of(std::make_shared<Fdk>(geometry, projections, grid, parameters, used));
   };
   return plan_on_selection(program_for, models, options);

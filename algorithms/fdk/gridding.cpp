@@ -11,11 +11,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t sample_bytes = 2 * sizeof(float), pairs_an_item = 4;
-
-KernelSpec kernel(const char* name) {
-  return {"gridding.cl", name, fmt::format("-D PAIRS={} -D REACH={:.1f}f", pairs_an_item, gridding_reach)};
-}
+constexpr std::size_t sample_bytes = 2 * sizeof(float);
 
 FdkParameters in_device_memory(FdkParameters parameters) {
   parameters.longest_local_rows = 0;  // between the transforms stands what is gridded
@@ -37,8 +33,15 @@ Samples samples_of(const FilteredRows& rows, const GriddingFrame& frame, const G
   return {rows.padded.size[2] * rows.length, frame.width * frame.height, frame.width * grid.size[1]};
 }
 
-std::size_t pairs_together(const Samples& samples, std::size_t rows) {
-  constexpr std::size_t most_bytes = std::size_t{1} << 28, most_pairs = 8;
+// An eighth of the memory: the rest is for projections and volume. Fewer change no bit.
+std::size_t pairs_together(const Samples& samples, std::size_t rows, std::span<const DeviceModel> devices) {
+  constexpr std::size_t most_pairs = 8;
+  std::size_t most_bytes = std::size_t{1} << 28;
+  if (!devices.empty())
+    most_bytes = std::min_element(devices.begin(), devices.end(),
+                                  [](const DeviceModel& a, const DeviceModel& b) { return a.memory < b.memory; })
+                     ->memory /
+                 8;
   return std::min(std::bit_floor(std::clamp<std::size_t>(most_bytes / samples.bytes(), 1, most_pairs)),
                   parts_of(rows, 2));
 }
@@ -54,12 +57,13 @@ double bytes_of(const Samples& samples, const Grid& grid) {
 
 }  // namespace
 
-Gridding::Gridding(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters)
+Gridding::Gridding(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
+                   std::span<const DeviceModel> devices)
     : grid_(grid),
       filter_(geometry, projections, in_device_memory(parameters), nullptr,
               least_length(geometry, projections, grid, parameters)),
       frame_(gridding_frame(filter_.rows().geometry, filter_.rows().padded, grid, filter_.rows().length)),
-      pairs_(pairs_together(samples_of(filter_.rows(), frame_, grid), filter_.rows().padded.size[1])) {
+      pairs_(pairs_together(samples_of(filter_.rows(), frame_, grid), filter_.rows().padded.size[1], devices)) {
   filter_.take_in_order(frame_.order);
 }
 
@@ -104,6 +108,10 @@ void Gridding::start(Slab& slab) const {
     slab.set(name, values->data(), values->size() * sizeof(float));
 }
 
+KernelSpec Gridding::kernel(const char* name) const {
+  return {"gridding.cl", name, fmt::format("-D PAIRS={} -D REACH={:.1f}f", pairs_an_item(), gridding_reach)};
+}
+
 // Two slices a pair in "turned", but for the corrections. Pairs are counted from the slab's first.
 void Gridding::make_images(Slab& slab, Range views, Range pairs) const {
   const std::size_t length = filter_.rows().length, count = pairs.size(), ny = grid_.size[1];
@@ -111,7 +119,7 @@ void Gridding::make_images(Slab& slab, Range views, Range pairs) const {
   filter_.transform(slab, views, pairs);
   slab.launch(kernel("gridding_filter"), {length, count, views.size()},
               {inout("spectrum"), in("filter"), in("lines"), number(length), number(count), number(views.count())});
-  slab.launch(kernel("gridding_gather"), {height, width, parts_of(count, pairs_an_item)},
+  slab.launch(kernel("gridding_gather"), {height, width, parts_of(count, pairs_an_item())},
               {in("spectrum"), in("lines"), out("grid"), number(length), number(views.count()), number(count),
                number(width), number(height), frame_.limits, frame_.beta});
   slab.fft("grid", height, count * width, true);

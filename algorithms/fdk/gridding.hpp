@@ -2,11 +2,13 @@
 // slice in place of O(N^3).
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "algorithms/fdk/fdk_filter.hpp"
 #include "algorithms/fdk/gridding_frame.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
+#include "scheduling/planning/plan.hpp"
 
 namespace halocline {
 
@@ -15,8 +17,10 @@ namespace halocline {
 /// batch; slices are made a few pairs of detector rows at a time (cl/gridding.cl).
 class Gridding : public BackprojectionMethod {
  public:
-  /// For a scan that check_gridding() accepts.
-  Gridding(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters);
+  /// For a scan that check_gridding() accepts. devices: those that run it; they decide how many pairs are made at a
+  /// time, which changes no bit.
+  Gridding(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
+           std::span<const DeviceModel> devices = {});
   Requirements requirements() const override;
   std::vector<int> order() const override { return frame_.order; }
   void start(Slab& slab) const override;
@@ -26,6 +30,8 @@ class Gridding : public BackprojectionMethod {
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
+  KernelSpec kernel(const char* name) const;
+  std::size_t pairs_an_item() const { return std::min<std::size_t>(pairs_, 4); }
   void make_images(Slab& slab, Range views, Range pairs) const;
 
   Grid grid_;

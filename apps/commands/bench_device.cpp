@@ -8,7 +8,6 @@
 #include "apps/commands/bench_commands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
-#include "apps/version.hpp"
 
 namespace halocline {
 namespace {
@@ -20,7 +19,7 @@ struct BenchDeviceCommand {
 
 nlohmann::json json_of(const DeviceCard& card) {
   nlohmann::json json{{"device", device_json(card.device)},
-                      {"version", version_text()},
+                      {"version", HALOCLINE_VERSION},
                       {"check", card.checks},
                       {"left_out", card.left_out},
                       {"rows", nlohmann::json::array()}};

@@ -12,6 +12,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/slices.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/gridding_reference.hpp"
 #include "tests/reference/projector_reference.hpp"
@@ -76,7 +77,7 @@ std::vector<Case> cases() {
                  moved(default_grid({13, 10, 11}, {2, 2.5, 1.5}), {3, -2, 4})});
   all.push_back(
       {"displaced", uneven(31, 360, 9), detector(33, 5, 31, 1.25, 1.5), default_grid({17, 12, 5}, {1.5, 2, 1.2})});
-  all.push_back({"padded_counts_of_rows",
+  all.push_back({"padded",
                  uneven(31, 180, 0),
                  detector(33, 7, 31, 1.25, 1.5),
                  default_grid({7, 8, 3}, {3, 3, 4}),
@@ -135,6 +136,22 @@ TEST_P(GriddingCases, SlabsAndDevicesChangeNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(All, GriddingCases, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(Gridding, FewerPairsAtATimeChangeNoBit) {
+  const Geometry geometry = beam(30);
+  const Grid stack = reference::detector(36, 19, 30, 1, 1), grid = default_grid({24, 17, 19}, {1, 1, 1});
+  const Volume projections = reference::random_volume(stack, 5);
+  const auto whole = fdk(projections, geometry, grid, gridding, device()).output.voxels;
+  const auto run = [&](std::span<const DeviceModel> devices) {
+    const Gridding method(geometry, stack, grid, gridding, devices);
+    return run_program(program_of(method), {{"raw", &projections}}, grid, device()).output.voxels;
+  };
+  for (const std::size_t memory : {std::size_t{1} << 10, std::size_t{1} << 20, std::size_t{1} << 21}) {
+    DeviceModel small = device_models(device()).front();
+    small.memory = memory;
+    EXPECT_TRUE(run(std::array{small}) == whole) << memory;
+  }
+}
 
 // A disc of value 1 off the axis, and a scan of it by whole lines.
 struct Disc {

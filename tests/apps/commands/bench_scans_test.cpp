@@ -48,7 +48,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
   const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
   ASSERT_GE(results["benches"].size(), devices);
   const std::map<std::string, std::size_t> count{
-      {"project", 8}, {"backproject", 10 + local_tiles().size() + adjoint_bricks().size()}, {"fdk", 3}, {"slices", 2}};
+      {"project", 11}, {"backproject", 12 + local_tiles().size() + adjoint_bricks().size()}, {"fdk", 4}, {"slices", 2}};
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 20);
     EXPECT_EQ(bench["views"], 16);
@@ -179,6 +179,21 @@ TEST(BenchScansParallel, MeasuresStacksOfSlices) {
   const Ran ran = run({"bench", "project", "--rows", "5"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("--slices"), std::string::npos) << ran.err;
+}
+
+TEST(BenchScansParallel, MeasuresFdkByGridding) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Ran ran = done({"bench", "fdk", "--size", "16", "--slices", "5", "--views", "16", "--modes", "exact,gridding",
+                        "--seconds", "0.001", "--json"});
+  for (const auto& each : json(json::parse(ran.out)["benches"])) {
+    EXPECT_EQ(each["beam"], "parallel");
+    ASSERT_EQ(each["modes"].size(), 2u);
+    EXPECT_LT(each["modes"][0]["relative_rmse"].get<double>(), 5e-6);
+    EXPECT_LT(each["modes"][1]["relative_rmse"].get<double>(), 0.5);  // of noise that only linear interpolation sees
+  }
+  const Ran cone = run({"bench", "fdk", "--size", "16", "--views", "16", "--modes", "gridding"});
+  EXPECT_NE(cone.code, 0);
+  EXPECT_NE(cone.err.find("is for parallel beams"), std::string::npos) << cone.err;
 }
 
 TEST(BenchScansSlices, TakesAnyDetectorAndSlice) {
