@@ -177,6 +177,12 @@ void require_nifti_sizes(const NiftiHeader& header, const std::string& path) {
       refuse_nifti(path, fmt::format("has {} samples along axis {} (dim[{}]); every one of the {} sizes that dim[0] "
                                      "counts must be at least 1: correct the header",
                                      header.dim[axis], axis, axis, axes));
+  double voxels = 1;
+  for (std::size_t axis = 1; axis <= static_cast<std::size_t>(axes); ++axis)
+    voxels *= static_cast<double>(header.dim[axis]);
+  if (constexpr double most = 0x1p50; voxels > most)
+    refuse_nifti(path, fmt::format("has the sizes {} (dim), which are absurdly large; correct them",
+                                   fmt::join(std::span(header.dim).subspan(1, static_cast<std::size_t>(axes)), " x ")));
 }
 
 // The standard requires a spacing of an axis of one sample, too, but little depends on it.

@@ -1,11 +1,15 @@
 #include "host/opencl/program_cache.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -18,6 +22,7 @@
 #include "cl/sources.hpp"
 #include "host/system/cache_folder.hpp"
 #include "host/system/error.hpp"
+#include "host/system/log.hpp"
 
 namespace halocline {
 namespace {
@@ -90,12 +95,44 @@ std::optional<Entry> parse(const std::string& text) {
   return entry;
 }
 
+// Compiled kernels run with the rights of this user: none are taken from where another one may have put them. Warns once
+// a path.
+bool is_own(const fs::path& path) {
+  const std::string why = changeable_by_others(path);
+  if (why.empty()) return true;
+  static std::mutex mutex;
+  static std::set<fs::path> warned;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(path).second)
+    library_log()->warn(
+        "the cache of kernels and tuning '{}' is not used: {}; remove it, take the right from others (chmod -R go-w), or "
+        "let HALOCLINE_CACHE_DIR name a folder of your own",
+        path.string(), why);
+  return false;
+}
+
 std::optional<std::string> read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) return std::nullopt;
   return text;
+}
+
+// Writes a file that is not there yet, for this user alone; no link is followed. Leaves nothing if that fails.
+bool write_new_file(const fs::path& path, const std::string& bytes) {
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return false;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t now = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (now < 0 && errno == EINTR) continue;
+    if (now <= 0) break;
+    done += static_cast<std::size_t>(now);
+  }
+  const bool good = ::close(file) == 0 && done == bytes.size();
+  if (!good) ::unlink(path.c_str());
+  return good;
 }
 
 // Texts of this process, by the names that they got.
@@ -208,8 +245,9 @@ std::filesystem::path ProgramCache::path_of(const std::string& key) const {
 }
 
 std::optional<std::vector<unsigned char>> ProgramCache::load(const std::string& key) const {
-  if (folder_.empty()) return std::nullopt;
+  if (folder_.empty() || !is_own(folder_)) return std::nullopt;
   const auto path = path_of(key);
+  if (!is_own(path)) return std::nullopt;
   const auto text = read_file(path);
   if (!text) return std::nullopt;
   const auto entry = parse(*text);
@@ -225,8 +263,8 @@ std::optional<std::vector<unsigned char>> ProgramCache::load(const std::string& 
 void ProgramCache::store(const std::string& key, const std::vector<unsigned char>& binary) const {
   if (folder_.empty()) return;
   std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) return;
+  if (fs::create_directories(folder_, error)) fs::permissions(folder_, fs::perms::owner_all, error);
+  if (error || !is_own(folder_)) return;
   const auto path = path_of(key);
   static std::atomic<unsigned> counter{0};
   const fs::path temporary = fmt::format("{}.{}.{}.tmp", path.string(), ::getpid(), counter++);
@@ -236,14 +274,9 @@ void ProgramCache::store(const std::string& key, const std::vector<unsigned char
   append(entry, binary.size());
   append(entry, fnv1a(binary));
   entry.append(binary.begin(), binary.end());
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out.write(entry.data(), static_cast<std::streamsize>(entry.size()));
-  out.close();
-  if (out) {
-    fs::rename(temporary, path, error);
-    if (!error) return;
-  }
-  fs::remove(temporary, error);
+  if (!write_new_file(temporary, entry)) return;
+  fs::rename(temporary, path, error);
+  if (error) fs::remove(temporary, error);
 }
 
 std::string kernel_source(const std::string& file) {

@@ -26,17 +26,23 @@ nlohmann::json json_of(const TunedValues& values) {
   return {{"groups", values.groups}, {"choices", values.choices}};
 }
 
-// Throws nlohmann::json::exception where it is no such thing.
+struct Unsound {};  // thrown for values that no device and no problem has
+
+void require_whole(const nlohmann::json& list, std::size_t count, std::uint64_t least, std::uint64_t most) {
+  const auto good = [&](const nlohmann::json& value) {
+    return value.is_number_unsigned() && value.get<std::uint64_t>() >= least && value.get<std::uint64_t>() <= most;
+  };
+  if (!list.is_array() || list.size() != count || !std::all_of(list.begin(), list.end(), good)) throw Unsound();
+}
+
+// Throws Unsound or nlohmann::json::exception where it is no such thing.
 TunedValues values_of(const nlohmann::json& json) {
+  constexpr std::uint64_t most = 65536;  // work-items along an axis
   TunedValues values;
+  for (const auto& shape : json.at("groups")) require_whole(shape, 3, 1, most);
   json.at("groups").get_to(values.groups);
   json.at("choices").get_to(values.choices);
   return values;
-}
-
-bool is_complete(const TunedValues& values) {
-  return std::all_of(values.groups.begin(), values.groups.end(),
-                     [](const auto& group) { return group.second[0] * group.second[1] * group.second[2] > 0; });
 }
 
 }  // namespace
@@ -81,26 +87,7 @@ const std::set<std::string>& shaped_kernels(const Device& device) {
   return device.state()->shaped_kernels;
 }
 
-std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
-  const auto bytes = ProgramCache().load(key_of(device));
-  if (!bytes) return std::nullopt;
-  try {
-    const auto json = nlohmann::json::parse(*bytes);
-    Tuning tuning{values_of(json), {}, {}};
-    json.at("classes").get_to(tuning.classes);
-    if (!is_complete(tuning)) return std::nullopt;
-    for (const auto& problem : json.at("problems")) {
-      const TunedValues values = values_of(problem);
-      if (!is_complete(values)) return std::nullopt;
-      tuning.problems[{problem.at("exponents").get<std::array<std::uint8_t, 6>>()}] = values;
-    }
-    return tuning;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
-}
-
-void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
+std::string tuning_text(const Tuning& tuning) {
   nlohmann::json json = json_of(tuning);
   json["classes"] = tuning.classes;
   json["problems"] = nlohmann::json::array();
@@ -108,7 +95,35 @@ void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
     json["problems"].push_back(json_of(values));
     json["problems"].back()["exponents"] = problem.exponents;
   }
-  const std::string text = json.dump();
+  return json.dump();
+}
+
+std::optional<Tuning> parse_tuning(std::string_view text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    Tuning tuning{values_of(json), {}, {}};
+    json.at("classes").get_to(tuning.classes);
+    for (const auto& problem : json.at("problems")) {
+      const auto& exponents = problem.at("exponents");
+      require_whole(exponents, 6, 0, 63);
+      tuning.problems[{exponents.get<std::array<std::uint8_t, 6>>()}] = values_of(problem);
+    }
+    return tuning;
+  } catch (const Unsound&) {
+    return std::nullopt;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
+  const auto bytes = ProgramCache().load(key_of(device));
+  if (!bytes) return std::nullopt;
+  return parse_tuning({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+}
+
+void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
+  const std::string text = tuning_text(tuning);
   ProgramCache().store(key_of(device), {text.begin(), text.end()});
 }
 

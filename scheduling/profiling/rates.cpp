@@ -121,14 +121,17 @@ std::string forgotten_text(const Doubts& doubted) {
   return nlohmann::json{{"version", version}, {"doubted", doubted}}.dump();
 }
 
+// The doubts of an entry, times that are whole numbers; none where they are damaged.
+Doubts doubts_of(const nlohmann::json& entry) {
+  if (!entry.is_object() || !entry.contains("doubted") || !entry["doubted"].is_object()) return {};
+  Doubts doubts;
+  for (const auto& [reason, time] : entry["doubted"].items())
+    if (time.is_number_unsigned()) doubts[reason] = time.get<std::int64_t>();
+  return doubts;
+}
+
 Doubts doubts_from_text(const std::string& text) {
-  const auto kept = nlohmann::json::parse(text, nullptr, false);
-  if (!kept.is_object()) return {};
-  try {
-    return kept.value("doubted", Doubts{});
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
+  return doubts_of(nlohmann::json::parse(text, nullptr, false));
 }
 
 // Called with the lock held.
@@ -293,11 +296,10 @@ std::string rates_text(const DeviceRates& rates) {
 
 std::optional<DeviceRates> rates_from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", 0) != version) return std::nullopt;
+  if (!json.is_object() || !json.contains("version") || json["version"] != version) return std::nullopt;
   DeviceRates rates;
   try {
-    rates = {json.at("copy"),    json.at("upload"),  json.at("download"),
-             json.at("latency"), json.at("kernels"), json.value("doubted", Doubts{})};
+    rates = {json.at("copy"), json.at("upload"), json.at("download"), json.at("latency"), json.at("kernels"), doubts_of(json)};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
