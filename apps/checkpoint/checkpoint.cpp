@@ -56,12 +56,13 @@ std::map<std::string, Place> checked_arrays(const CheckpointReader& file, const 
     const auto [place, sums] = place_of(array, file, path);
     if (!places.emplace(name, place).second)
       refuse_checkpoint(path, fmt::format("is damaged: it has array {} twice", name));
-    parallel_ranges(place.bytes, part_bytes, [&, at = place.at, &expected = sums](std::size_t first, std::size_t count) {
-      std::vector<std::byte> part(count);
-      file.read(at + first, count, part.data());
-      if (crc_of(part.data(), count) != expected[first / part_bytes])
-        refuse_checkpoint(path, fmt::format("is damaged: the checksum of array {} is wrong", name));
-    });
+    parallel_ranges(place.bytes, part_bytes,
+                    [&, at = place.at, &expected = sums](std::size_t first, std::size_t count) {
+                      std::vector<std::byte> part(count);
+                      file.read(at + first, count, part.data());
+                      if (crc_of(part.data(), count) != expected[first / part_bytes])
+                        refuse_checkpoint(path, fmt::format("is damaged: the checksum of array {} is wrong", name));
+                    });
   }
   return places;
 }

@@ -67,8 +67,7 @@ std::string checksum_text(std::uint32_t checksum) {
   return fmt::format("{:08x}", checksum);
 }
 
-CheckpointReader::CheckpointReader(const std::string& path)
-    : path_(path), descriptor_(-1) {
+CheckpointReader::CheckpointReader(const std::string& path) : path_(path), descriptor_(-1) {
   check_input_file(path, fmt::format("`checkpoint` '{}'", path));
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("open");

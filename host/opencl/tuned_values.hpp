@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "host/opencl/device.hpp"
 #include "host/opencl/tuning.hpp"
@@ -21,11 +20,6 @@ void use_tuning(const Device& device, Tuning tuning);
 /// The number that was found by that name for the problems that are launched through this handle
 /// (Device::set_problem()); 0 where there is none.
 int tuned_number(const Device& device, const std::string& name);
-
-/// Tuning as a text, and back: none where the text is damaged, of another layout, or of shapes and classes that no
-/// device and no problem has.
-std::string tuning_text(const Tuning& tuning);
-std::optional<Tuning> parse_tuning(std::string_view text);
 
 /// Reads and writes stored tuning. Nothing if it was never stored, is damaged or of another layout; store_tuning() does
 /// nothing where no cache folder can be written.

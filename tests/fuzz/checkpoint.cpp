@@ -25,17 +25,22 @@ std::string with_head(const std::string& bytes, bool of_slices) {
 void resume_state(const std::string& path) {
   Checkpoint checkpoint(path);
   checkpoint.set_job(job);
+  checkpoint.check(1, true);
   checkpoint.resume();
   const auto state = checkpoint.kept();
   if (!state) return;
   checkpoint.keep(*state);
   require(checkpoint.kept()->arrays == state->arrays, "other arrays after they were kept");
+  require(!checkpoint.how_to_resume().empty(), "nothing to go on from");
+  checkpoint.remove();
 }
 
 void resume_slices(const std::string& path) {
   OutputCheckpoint checkpoint(path, Grid{.size = {2, 2, 3}}, {"volume", "variance"});
   checkpoint.set_job(job);
+  checkpoint.check(true);
   checkpoint.resume();
+  require(checkpoint.left("volume") >= 0 && !checkpoint.kept_text().empty(), "less than nothing is left");
   Volume volume(Grid{.size = {2, 2, 3}});
   MemorySink sink(volume);
   checkpoint.result("volume").give_back(sink);
@@ -50,6 +55,7 @@ void checkpoint(const std::string& bytes) {
   const bool of_slices = bytes.starts_with('l') || bytes.starts_with("haloslab");
   const bool described = bytes.starts_with('l') || bytes.starts_with('s');
   const std::string path = file_of("checkpoint", described ? with_head(bytes, of_slices) : bytes);
+  file_checksum(path);
   of_slices ? resume_slices(path) : resume_state(path);
 }
 const Registered registered("checkpoint", checkpoint);

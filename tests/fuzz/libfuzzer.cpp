@@ -16,3 +16,8 @@ extern "C" const char* __asan_default_options() {
   return "handle_segv=2:handle_abort=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:allocator_may_return_null=1:"
          "log_path=stdout";
 }
+
+// Libraries that lose memory over damaged files.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libhdf5\nleak:libITK\nleak:libgdcm\nleak:libtiff\nleak:libnifti\n";
+}

@@ -1,6 +1,7 @@
 // Descriptions of machines, of which a plan is then made.
 // lines of: scheduling/planning/machine.cpp
 #include "scheduling/planning/machine.hpp"
+
 #include "tests/fuzz/target.hpp"
 
 namespace halocline::fuzz {

@@ -36,7 +36,8 @@ std::string path_of(const std::string& name) {
 
 std::string file_of(const std::string& name, const std::string& bytes) {
   std::string path = path_of(name);
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return path;
 }
 

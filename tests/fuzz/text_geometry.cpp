@@ -1,5 +1,5 @@
 // Rows of ASTRA's vectors and of matrices. The first byte says what the reader is told beside the text, as options do.
-// lines of: algorithms/geometry/geometry_text.cpp algorithms/geometry/geometry_placement.cpp
+// lines of: algorithms/geometry/geometry_text.cpp algorithms/geometry/geometry_decompose.cpp
 // lines of: algorithms/support/decimal_comma.cpp
 #include "tests/fuzz/scan.hpp"
 #include "tests/fuzz/target.hpp"

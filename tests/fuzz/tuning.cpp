@@ -1,6 +1,6 @@
 // Stored tuning.
-// lines of: host/opencl/tuned_values.cpp
-#include "host/opencl/tuned_values.hpp"
+// lines of: host/opencl/tuning_text.cpp
+#include "host/opencl/tuning_text.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace halocline::fuzz {
