@@ -1,4 +1,4 @@
-// What the targets of geometries share.
+// Reading of scans, for the targets of geometries.
 #pragma once
 
 #include <optional>
