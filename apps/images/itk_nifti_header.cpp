@@ -72,6 +72,12 @@ class Fields {
   bool swapped_;
 };
 
+// "n+1" and "ni1", and the same with another digit, which the library behind ITK takes for NIfTI, too.
+bool has_magic(const std::array<char, 4>& magic) {
+  return magic[0] == 'n' && (magic[1] == '+' || magic[1] == 'i') && magic[2] >= '1' && magic[2] <= '9' &&
+         magic[3] == '\0';
+}
+
 NiftiHeader version_1(const Fields& fields) {
   NiftiHeader header;
   fields.take<std::int16_t>(header.dim, 40);
@@ -80,7 +86,7 @@ NiftiHeader version_1(const Fields& fields) {
   fields.take<float>(header.pixdim, 76);
   header.vox_offset = fields.at<float>(108);
   const auto magic = fields.at<std::array<char, 4>>(344, false);
-  header.analyze = magic != std::array{'n', '+', '1', '\0'} && magic != std::array{'n', 'i', '1', '\0'};
+  header.analyze = !has_magic(magic);
   if (header.analyze) {
     header.slope = 1;
     return header;

@@ -1,5 +1,5 @@
 // HDF5: the angles of Data Exchange and NeXus files, and ITK's volumes.
-// lines of: apps/images/itk_hdf5_angles.cpp apps/images/itk_hdf5_volume.cpp apps/images/itk_element_types.cpp
+// lines of: apps/images/itk_hdf5_angles.cpp apps/images/itk_hdf5_volume.cpp
 #include "apps/images/hdf5_angles.hpp"
 #include "host/system/error.hpp"
 #include "tests/fuzz/target.hpp"
