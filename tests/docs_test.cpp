@@ -193,6 +193,22 @@ TEST(Documents, LayersNameFilesThatAreThere) {
 }
 
 // Papers whose tables are remade: each section has examples, which tests run (run_examples.sh).
+// Names that sources ask the environment for, or set, are in the table of docs/installing.md.
+TEST(Documents, ListEveryEnvironmentVariable) {
+  const std::string page = read(root / "docs" / "installing.md");
+  const std::regex asked("(?:getenv|setenv|environment)\\(\"([A-Z_]+)\"");
+  std::set<std::string> names;
+  for (const char* layer : {"host", "scheduling", "algorithms", "capi", "itk", "apps"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / layer)) {
+      if (entry.path().extension() != ".cpp") continue;
+      const std::string text = read(entry.path());
+      for (std::sregex_iterator at(text.begin(), text.end(), asked), end; at != end; ++at) names.insert((*at)[1]);
+    }
+  EXPECT_GE(names.size(), 10u);
+  for (const std::string& name : names)
+    EXPECT_NE(page.find('`' + name), std::string::npos) << name << " is not in docs/installing.md";
+}
+
 TEST(Documents, EachPaperHasCommandsThatRun) {
   std::map<std::string, int> commands;
   std::string section;

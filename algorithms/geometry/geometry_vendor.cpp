@@ -97,9 +97,10 @@ class ParameterFile {
     require_no_comma(section, key);
     const double value = need(section, key);
     const std::string& text = values_.at(lower_case(section + "/" + key));
-    if (!(value >= 1) || value != std::floor(value) || value > 1e7)
-      throw InputError(
-          fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, excerpt(text)));
+    constexpr double most = 1000000;  // as many as `geometry circular` makes
+    if (!(value >= 1) || value != std::floor(value) || value > most)
+      throw InputError(fmt::format("{}: {} in [{}] is {}; a whole number from 1 to {} is expected", name_, key, section,
+                                   excerpt(text), most));
     return static_cast<std::size_t>(value);
   }
 

@@ -34,20 +34,35 @@ struct Place {
   std::size_t bytes = 0;
 };
 
+// The place of an array that lies in the file, and the checksums of its parts.
+std::pair<Place, std::vector<std::uint32_t>> place_of(const nlohmann::json& array, const CheckpointReader& file,
+                                                      const std::string& path) {
+  const Place place{whole_of<std::uint64_t>(array.at("at"), "at", path),
+                    whole_of<std::size_t>(array.at("bytes"), "bytes", path)};
+  std::vector<std::uint32_t> sums;
+  for (const auto& sum : array.at("crc32")) sums.push_back(whole_of<std::uint32_t>(sum, "crc32", path));
+  if (place.at > file.bytes() || place.bytes > file.bytes() - place.at ||
+      sums.size() != (place.bytes + part_bytes - 1) / part_bytes)
+    refuse_checkpoint(path, fmt::format("is damaged: array {} does not lie in it", array.at("name").dump()));
+  return {place, std::move(sums)};
+}
+
 // Places of the arrays. Refuses the file unless every part is as it was written.
 std::map<std::string, Place> checked_arrays(const CheckpointReader& file, const nlohmann::json& text,
                                             const std::string& path) {
   std::map<std::string, Place> places;
   for (const auto& array : text.at("arrays")) {
     const std::string name = array.at("name");
-    const Place place = places[name] = {array.at("at"), array.at("bytes")};
-    const std::vector<std::uint32_t> sums = array.at("crc32");
-    parallel_ranges(place.bytes, part_bytes, [&](std::size_t first, std::size_t count) {
-      std::vector<std::byte> part(count);
-      file.read(place.at + first, count, part.data());
-      if (crc_of(part.data(), count) != sums.at(first / part_bytes))
-        refuse_checkpoint(path, fmt::format("is damaged: the checksum of array {} is wrong", name));
-    });
+    const auto [place, sums] = place_of(array, file, path);
+    if (!places.emplace(name, place).second)
+      refuse_checkpoint(path, fmt::format("is damaged: it has array {} twice", name));
+    parallel_ranges(place.bytes, part_bytes,
+                    [&, at = place.at, &expected = sums](std::size_t first, std::size_t count) {
+                      std::vector<std::byte> part(count);
+                      file.read(at + first, count, part.data());
+                      if (crc_of(part.data(), count) != expected[first / part_bytes])
+                        refuse_checkpoint(path, fmt::format("is damaged: the checksum of array {} is wrong", name));
+                    });
   }
   return places;
 }
@@ -81,12 +96,12 @@ nlohmann::json reductions_json(const std::vector<RunState::Reduction>& reduction
   return result;
 }
 
-std::vector<RunState::Reduction> reductions_of(const nlohmann::json& kept) {
+std::vector<RunState::Reduction> reductions_of(const nlohmann::json& kept, const std::string& path) {
   std::vector<RunState::Reduction> result;
   for (const auto& entry : kept) {
-    result.push_back({entry.at(0), {}});
+    result.push_back({whole_of<int>(entry.at(0), "reductions", path), {}});
     for (std::size_t n = 1; n < entry.size(); ++n)
-      result.back().sums.push_back(std::bit_cast<double>(entry[n].get<std::uint64_t>()));
+      result.back().sums.push_back(std::bit_cast<double>(whole_of<std::uint64_t>(entry[n], "reductions", path)));
   }
   return result;
 }
@@ -131,9 +146,11 @@ bool Checkpoint::resume() {
   if (!fs::exists(path_, code)) return false;
   const CheckpointReader file(path_);
   const auto text = text_of(file, path_);
-  require_same_job(text.at("job"), job_, path_);
-  if (text.contains("strength")) strength = strength_of(text["strength"]);
-  iterations_ = text.at("iterations").get<int>();
+  take_description(path_, [&] {
+    require_same_job(text.at("job"), job_, path_);
+    if (text.contains("strength")) strength = strength_of(text["strength"]);
+    iterations_ = whole_of<int>(text.at("iterations"), "iterations", path_);
+  });
   return true;
 }
 
@@ -161,15 +178,21 @@ std::optional<RunState> Checkpoint::kept() {
   if (!iterations_) return std::nullopt;
   const auto file = std::make_shared<const CheckpointReader>(path_);
   const auto text = text_of(*file, path_);
-  RunState state;
-  state.iterations = text.at("iterations");
-  state.reductions = reductions_of(text.at("reductions"));
-  for (const auto& array : text.at("arrays")) state.arrays.push_back({array.at("name"), array.at("bytes")});
-  state.read = [file, places = checked_arrays(*file, text, path_)](const std::string& name, std::size_t first,
-                                                                   std::size_t count, std::byte* to) {
-    file->read(places.at(name).at + first, count, to);
-  };
-  return state;
+  return take_description(path_, [&] {
+    RunState state;
+    state.iterations = whole_of<int>(text.at("iterations"), "iterations", path_);
+    state.reductions = reductions_of(text.at("reductions"), path_);
+    auto places = checked_arrays(*file, text, path_);
+    for (const auto& array : text.at("arrays")) {
+      const std::string name = array.at("name");
+      state.arrays.push_back({name, places.at(name).bytes});
+    }
+    state.read = [file, places = std::move(places)](const std::string& name, std::size_t first, std::size_t count,
+                                                    std::byte* to) {
+      file->read(places.at(name).at + first, count, to);
+    };
+    return std::optional(std::move(state));
+  });
 }
 
 std::string Checkpoint::how_to_resume() const {

@@ -67,8 +67,9 @@ std::string checksum_text(std::uint32_t checksum) {
   return fmt::format("{:08x}", checksum);
 }
 
-CheckpointReader::CheckpointReader(const std::string& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+CheckpointReader::CheckpointReader(const std::string& path) : path_(path), descriptor_(-1) {
+  check_input_file(path, fmt::format("`checkpoint` '{}'", path));
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail("open");
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) fail("stat");
@@ -136,7 +137,7 @@ nlohmann::json read_checkpoint_text(const CheckpointReader& file, const Checkpoi
   file.read(head.begin, text.size(), text.data());
   if (crc_of(text.data(), text.size()) != head.crc)
     refuse_checkpoint(path, "is damaged: the checksum of its description is wrong");
-  return nlohmann::json::parse(text);
+  return take_description(path, [&] { return nlohmann::json::parse(text); });
 }
 
 void require_same_job(const nlohmann::json& there, const nlohmann::json& here, const std::string& path) {

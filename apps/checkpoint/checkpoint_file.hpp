@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "host/system/error.hpp"
 #include "host/volume/volume_source.hpp"
@@ -59,6 +60,23 @@ std::string checkpoint_text(const nlohmann::json& text);
 CheckpointHead read_checkpoint_head(const CheckpointReader& file, const char* magic, const std::string& path,
                                     bool ends_with_text);
 nlohmann::json read_checkpoint_text(const CheckpointReader& file, const CheckpointHead& head, const std::string& path);
+
+/// Takes what is needed from such a text. Throws InputError where it lacks a part or has it of another type or size.
+template <class Take>
+auto take_description(const std::string& path, Take&& take) {
+  try {
+    return take();
+  } catch (const nlohmann::json::exception&) {
+    refuse_checkpoint(path, "is damaged: its description lacks a part, or has one of another kind");
+  }
+}
+/// A whole number, from 0 on, of such a text. Throws InputError that names `what` for another value.
+template <class Whole>
+Whole whole_of(const nlohmann::json& value, const char* what, const std::string& path) {
+  if (!value.is_number_unsigned() || !std::in_range<Whole>(value.get<std::uint64_t>()))
+    refuse_checkpoint(path, std::string("is damaged: '") + what + "' of its description is no such number");
+  return static_cast<Whole>(value.get<std::uint64_t>());
+}
 
 /// Throws InputError that names all that differs.
 void require_same_job(const nlohmann::json& there, const nlohmann::json& here, const std::string& path);

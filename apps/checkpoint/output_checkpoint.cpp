@@ -146,9 +146,11 @@ bool OutputCheckpoint::resume() {
   const CheckpointReader file(path_);
   const auto head = read_checkpoint_head(file, slab_magic, path_, false);
   const auto text = read_checkpoint_text(file, head, path_);
-  require_same_job(text.at("job"), job_, path_);
-  frame_ = text.at("frame");
-  clamped_ = text.at("clamped");
+  take_description(path_, [&] {
+    require_same_job(text.at("job"), job_, path_);
+    frame_ = whole_of<std::size_t>(text.at("frame"), "frame", path_);
+    clamped_ = whole_of<std::size_t>(text.at("clamped"), "clamped", path_);
+  });
 
   std::vector<Piece> pieces;
   std::uint64_t end = head.begin + head.bytes;

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,6 +17,7 @@
 #include "apps/options/file_names.hpp"
 #include "apps/report/curve_svg.hpp"
 #include "host/system/error.hpp"
+#include "host/system/input_file.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
@@ -74,9 +75,8 @@ struct History {
 
 // The histories of a report: of its results, and of runs with results of their own.
 std::vector<History> histories_of(const std::string& path) {
-  if (std::filesystem::is_directory(path))
-    throw InputError(fmt::format("'{}' is a folder; give the files that --report wrote", path));
-  std::ifstream file(path);
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+  const std::string file = read_text_file(path, fmt::format("the report '{}'", path), most_bytes);
   const json report = json::parse(file, nullptr, false);
   if (report.is_discarded())
     throw InputError(fmt::format("'{}' is no JSON, or ends too early; write it again by --report", path));

@@ -323,7 +323,8 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
   check_folder(path_, target_);
   if (!ending.empty()) {
     temporary_ = target_ + ending;
-    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    ::unlink(temporary_.c_str());  // of a process that was killed; a link there is not followed
+    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(path_, "create", errno);
     return;
   }
@@ -334,7 +335,7 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
   do {
     temporary_ =
         (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, kept_extension(target_))).string();
-    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail(path_, "create", errno);
   ::flock(descriptor_, LOCK_EX | LOCK_NB);  // see remove_abandoned()
@@ -382,7 +383,7 @@ void TemporaryFile::write_at(std::uint64_t offset, const char* from, std::size_t
 
 void TemporaryFile::reopen() {
   ::close(descriptor_);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor_ < 0) fail(path_, "open", errno);
   ::flock(descriptor_, LOCK_EX | LOCK_NB);
 }

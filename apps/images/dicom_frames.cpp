@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -41,6 +42,8 @@ class Frames {
       if (!(count[0] >= 1 && count[0] <= 1e7) || count[0] != std::floor(count[0]))
         refuse(fmt::format("NumberOfFrames is '{}'; a whole number from 1 is expected", file_.text(number_of_frames)));
       out_.count = static_cast<std::size_t>(count[0]);
+      if (const auto bytes = std::filesystem::file_size(path_); out_.count > bytes)
+        refuse(fmt::format("it is truncated: NumberOfFrames is {}, and the file has {} bytes", out_.count, bytes));
     }
     const auto groups = file_.items(frame_groups).size();
     out_.functional_groups = groups > 0 || !file_.items(shared_groups).empty();

@@ -23,7 +23,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_views = 10000000, most_objects = 100000, most_shown = 20;
+constexpr std::size_t most_views = 1000000, most_objects = 100000, most_shown = 20;
 constexpr const char* angles_remedy =
     "write the angles to a text file and use `CircularOptions::angles`, or keep them as /exchange/theta";
 constexpr const char* different_remedy =

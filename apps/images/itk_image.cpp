@@ -252,11 +252,15 @@ Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
   return scaling;
 }
 
+// Before memory is asked for.
+void require_whole(const itk::ImageIOBase& io, const std::string& path) {
+  if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
+  if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
+}
+
 // Reads the voxels of an opened file to `to`, which has room for as many as its header said, in its own type.
 void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   const auto captured = captured_reading(path);
-  if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
-  if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
   itk::ImageIORegion region(io.GetNumberOfDimensions());
   for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) {
     region.SetIndex(axis, 0);
@@ -312,6 +316,7 @@ TypedVolume read_itk_typed(const std::string& path) {
     const NiftiName name(path);
     const Io io = open(path, name.get());
     const Scaling scaling = take_scaling(*io, path);
+    require_whole(*io, path);
     TypedVolume volume = allocate_volume(grid_in(path, *io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());
     return volume;
@@ -336,6 +341,7 @@ TypedVolume read_itk_frames(const std::string& path) {
   const Io io = open(path);
   Grid grid;
   grid.size = grid_of(*io).size;
+  require_whole(*io, path);
   TypedVolume volume = allocate_volume(grid, component_of(*io, path), path);
   read_voxels(*io, path, volume.bytes());
   return volume;

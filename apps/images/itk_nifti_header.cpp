@@ -72,6 +72,12 @@ class Fields {
   bool swapped_;
 };
 
+// "n+1" and "ni1", and the same with another digit, which the library behind ITK takes for NIfTI, too.
+bool has_magic(const std::array<char, 4>& magic) {
+  return magic[0] == 'n' && (magic[1] == '+' || magic[1] == 'i') && magic[2] >= '1' && magic[2] <= '9' &&
+         magic[3] == '\0';
+}
+
 NiftiHeader version_1(const Fields& fields) {
   NiftiHeader header;
   fields.take<std::int16_t>(header.dim, 40);
@@ -80,7 +86,7 @@ NiftiHeader version_1(const Fields& fields) {
   fields.take<float>(header.pixdim, 76);
   header.vox_offset = fields.at<float>(108);
   const auto magic = fields.at<std::array<char, 4>>(344, false);
-  header.analyze = magic != std::array{'n', '+', '1', '\0'} && magic != std::array{'n', 'i', '1', '\0'};
+  header.analyze = !has_magic(magic);
   if (header.analyze) {
     header.slope = 1;
     return header;
@@ -177,6 +183,12 @@ void require_nifti_sizes(const NiftiHeader& header, const std::string& path) {
       refuse_nifti(path, fmt::format("has {} samples along axis {} (dim[{}]); every one of the {} sizes that dim[0] "
                                      "counts must be at least 1: correct the header",
                                      header.dim[axis], axis, axis, axes));
+  double voxels = 1;
+  for (std::size_t axis = 1; axis <= static_cast<std::size_t>(axes); ++axis)
+    voxels *= static_cast<double>(header.dim[axis]);
+  if (constexpr double most = 0x1p50; voxels > most)
+    refuse_nifti(path, fmt::format("has the sizes {} (dim), which are absurdly large; correct them",
+                                   fmt::join(std::span(header.dim).subspan(1, static_cast<std::size_t>(axes)), " x ")));
 }
 
 // The standard requires a spacing of an axis of one sample, too, but little depends on it.

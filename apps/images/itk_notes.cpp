@@ -92,7 +92,9 @@ struct Passing {
 // Compressed files are written again.
 void finish_compressed(const HeaderNotes& notes, const std::string& path) {
   const Passing other{path + ".gz"};
-  GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.path.c_str(), "wb"));
+  std::error_code code;
+  fs::remove(other.path, code);  // of a process that was killed; x: a link there is not followed
+  GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.path.c_str(), "wbx"));
   bool good = from && to;
   std::array<char, header_bytes> header{};
   good = good && gzread(from.get(), header.data(), header_bytes) == static_cast<int>(header_bytes);
@@ -105,7 +107,7 @@ void finish_compressed(const HeaderNotes& notes, const std::string& path) {
     good = got >= 0 && (got == 0 || gzwrite(to.get(), piece.data(), static_cast<unsigned>(got)) == got);
   }
   good = (!to || gzclose(to.release()) == Z_OK) && good;
-  std::error_code code;
+  code.clear();
   if (good) fs::rename(other.path, path, code);
   if (!good || code) throw FileError("the header could not be written");
 }

@@ -57,7 +57,8 @@ void require_whole_nifti(const std::string& path) {
   for (std::int64_t axis = 1; axis <= dims; ++axis) {
     const auto size =
         static_cast<std::uint64_t>(std::max<std::int64_t>(header->dim[static_cast<std::size_t>(axis)], 1));
-    if (count <= (std::uint64_t{1} << 50) / size) count *= size;
+    if (count > (std::uint64_t{1} << 50) / size) return;  // check_nifti_header() refuses it
+    count *= size;
   }
   const auto offset = header->vox_offset > 0 ? static_cast<std::uint64_t>(std::min(header->vox_offset, 1e15)) : 0;
   const std::uint64_t expected = count * (header->voxel_bits / 8), all = unpacked_bytes(data_path);

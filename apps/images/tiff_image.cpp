@@ -121,7 +121,8 @@ TiffStack stack_of(TiffFile& file) {
   stack.size = {page.width, page.height, stack.pages.size()};
   const std::vector<std::size_t> axes = described_axes(page.description);
   std::size_t described = 1;
-  for (const std::size_t count : axes) described *= std::min(count, std::size_t{1} << 20);
+  constexpr std::size_t most = std::size_t{1} << 20;
+  for (const std::size_t count : axes) described = std::min(described * std::min(count, most), most * most);
   if (stack.size[2] == 1 && described > 1 && !page.description.starts_with('<')) {
     file.select(page);
     take_row_of_slices(file, stack, described);
@@ -144,6 +145,18 @@ Grid grid_of(const TiffStack& stack) {
     if (grid.size[2] == 1) grid.spacing[2] = 1;
   }
   return grid;
+}
+
+// Refuses sizes before memory is asked for. Compression gains no more than this, and pieces that are not stored, and
+// stand for zeros, take room in lists.
+void require_bytes(const TiffFile& file, const TiffStack& stack) {
+  constexpr double most_gain = 65536, always = 0x1p26;
+  double bytes = component_bytes(stack.pages.front().component());
+  for (const std::size_t size : stack.size) bytes *= static_cast<double>(size);
+  if (bytes > always && bytes > most_gain * static_cast<double>(file.size()))
+    throw InputError(
+        fmt::format("'{}' is truncated or its header is wrong: its {} bytes cannot hold {} values; copy it again",
+                    file.path(), file.size(), fmt::join(stack.size, " x ")));
 }
 
 // True once a folder and kind of warning.
@@ -414,6 +427,7 @@ TypedVolume read_tiff_typed(const std::string& path) {
   const TiffStack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
   warn_of_spacing(path, stack.pages);
+  require_bytes(file, stack);
   TypedVolume volume = allocate_volume(grid_of(stack), stack.pages.front().component(), path);
   if (stack.row_of_slices != 0) {
     read_row_of_slices(file, stack, volume);

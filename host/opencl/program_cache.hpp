@@ -12,8 +12,9 @@ namespace halocline {
 
 /// A folder of compiled programs. Entries are written to a temporary name and renamed, so processes that run at once
 /// never see half a file; each carries its key and a checksum, and one that does not match is as if it were not there.
-/// A folder that cannot be written only costs time. `folder` empty: HALOCLINE_CACHE_DIR, else
-/// $XDG_CACHE_HOME/halocline, else ~/.cache/halocline, else (it cannot be written) temporary_cache_folder().
+/// A folder that cannot be written only costs time; one that other users can write to is not used, with a warning.
+/// `folder` empty: HALOCLINE_CACHE_DIR, else $XDG_CACHE_HOME/halocline, else ~/.cache/halocline, else (it cannot be
+/// written) temporary_cache_folder().
 class ProgramCache {
  public:
   explicit ProgramCache(std::filesystem::path folder = {});

@@ -6,10 +6,10 @@
 #include <bit>
 #include <charconv>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/opencl/opencl.hpp"
+#include "host/opencl/tuning_text.hpp"
 #include "host/system/plural.hpp"
 
 namespace halocline {
@@ -20,23 +20,6 @@ std::string key_of(const DeviceInfo& device) {
   return fmt::format("tuning 2\n{}\n{}{}\n{}\n{}", HALOCLINE_VERSION, model_of(device),
                      is_part(device) ? fmt::format(", {} units", device.compute_units) : "", device.platform,
                      device.driver);
-}
-
-nlohmann::json json_of(const TunedValues& values) {
-  return {{"groups", values.groups}, {"choices", values.choices}};
-}
-
-// Throws nlohmann::json::exception where it is no such thing.
-TunedValues values_of(const nlohmann::json& json) {
-  TunedValues values;
-  json.at("groups").get_to(values.groups);
-  json.at("choices").get_to(values.choices);
-  return values;
-}
-
-bool is_complete(const TunedValues& values) {
-  return std::all_of(values.groups.begin(), values.groups.end(),
-                     [](const auto& group) { return group.second[0] * group.second[1] * group.second[2] > 0; });
 }
 
 }  // namespace
@@ -84,31 +67,11 @@ const std::set<std::string>& shaped_kernels(const Device& device) {
 std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
   const auto bytes = ProgramCache().load(key_of(device));
   if (!bytes) return std::nullopt;
-  try {
-    const auto json = nlohmann::json::parse(*bytes);
-    Tuning tuning{values_of(json), {}, {}};
-    json.at("classes").get_to(tuning.classes);
-    if (!is_complete(tuning)) return std::nullopt;
-    for (const auto& problem : json.at("problems")) {
-      const TunedValues values = values_of(problem);
-      if (!is_complete(values)) return std::nullopt;
-      tuning.problems[{problem.at("exponents").get<std::array<std::uint8_t, 6>>()}] = values;
-    }
-    return tuning;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
+  return parse_tuning({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
 }
 
 void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
-  nlohmann::json json = json_of(tuning);
-  json["classes"] = tuning.classes;
-  json["problems"] = nlohmann::json::array();
-  for (const auto& [problem, values] : tuning.problems) {
-    json["problems"].push_back(json_of(values));
-    json["problems"].back()["exponents"] = problem.exponents;
-  }
-  const std::string text = json.dump();
+  const std::string text = tuning_text(tuning);
   ProgramCache().store(key_of(device), {text.begin(), text.end()});
 }
 

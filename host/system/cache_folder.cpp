@@ -31,6 +31,14 @@ fs::path user_cache_folder() {
   return !folder.empty() && can_be_written(folder) ? folder : fs::path{};
 }
 
+std::string changeable_by_others(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  if (found.st_uid != ::geteuid() && found.st_uid != 0) return "it belongs to another user";
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "other users may write to it";
+  return {};
+}
+
 fs::path temporary_cache_folder() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);

@@ -26,6 +26,9 @@ std::array<double, 3> Grid::index(double x, double y, double z) const {
 }
 
 void check_grid(const Grid& grid, const std::string& what) {
+  constexpr double most = 0x1p60;  // voxels, whose bytes 64 bits still count
+  if (static_cast<double>(grid.size[0]) * static_cast<double>(grid.size[1]) * static_cast<double>(grid.size[2]) > most)
+    throw InputError(fmt::format("{}: size {} is absurdly large; correct the sizes", what, fmt::join(grid.size, ",")));
   for (int axis = 0; axis < 3; ++axis) {
     if (grid.size[axis] == 0)
       throw InputError(

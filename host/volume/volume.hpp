@@ -27,8 +27,8 @@ struct Grid {
   std::array<double, 3> index(double x, double y, double z) const;
 };
 
-/// Throws InputError that names `what` if a size is 0, a spacing is not positive and finite, or the direction is not a
-/// rotation or reflection (orthonormal to 1e-4).
+/// Throws InputError that names `what` if a size is 0, there are over 2^60 voxels, a spacing is not positive and
+/// finite, or the direction is not a rotation or reflection (orthonormal to 1e-4).
 void check_grid(const Grid& grid, const std::string& what);
 
 /// Throws InputError that names both images and says which property (size, spacing, origin, direction) differs and how.

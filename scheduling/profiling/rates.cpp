@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
@@ -18,11 +17,11 @@
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/profiling/measure.hpp"
+#include "scheduling/profiling/rates_text.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr int version = 2;                      // of the stored format and measurement
 constexpr double long_enough = 8e-3;            // seconds of a transfer or copy that is worth timing
 constexpr std::size_t most_bytes = 256u << 20;  // larger than every cache
 constexpr std::size_t least_bytes = 16u << 10;
@@ -31,7 +30,7 @@ constexpr double worth_a_trial = 1;  // predicted seconds of a job
 constexpr std::int64_t day = 24 * 60 * 60;
 
 std::string key_of(const DeviceInfo& info) {
-  return fmt::format("rates {}\n{}\n{}\n{}\n{} units", version, model_of(info), info.platform, info.driver,
+  return fmt::format("rates {}\n{}\n{}\n{}\n{} units", rates_version, model_of(info), info.platform, info.driver,
                      info.compute_units);
 }
 
@@ -112,23 +111,6 @@ void store(const std::string& key, const std::string& text) {
 std::string load(const std::string& key) {
   const auto bytes = ProgramCache().load(key);
   return bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
-}
-
-using Doubts = std::map<std::string, std::int64_t>;
-
-// Cache entry for forgotten rates.
-std::string forgotten_text(const Doubts& doubted) {
-  return nlohmann::json{{"version", version}, {"doubted", doubted}}.dump();
-}
-
-Doubts doubts_from_text(const std::string& text) {
-  const auto kept = nlohmann::json::parse(text, nullptr, false);
-  if (!kept.is_object()) return {};
-  try {
-    return kept.value("doubted", Doubts{});
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
 }
 
 // Called with the lock held.
@@ -282,30 +264,6 @@ bool learn_kernel_rate(const Requirements& requirements, const std::vector<Devic
     }
   }
   return learned;
-}
-
-std::string rates_text(const DeviceRates& rates) {
-  return nlohmann::json{{"version", version},         {"copy", rates.copy},       {"upload", rates.upload},
-                        {"download", rates.download}, {"latency", rates.latency}, {"kernels", rates.kernels},
-                        {"doubted", rates.doubted}}
-      .dump();
-}
-
-std::optional<DeviceRates> rates_from_text(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", 0) != version) return std::nullopt;
-  DeviceRates rates;
-  try {
-    rates = {json.at("copy"),    json.at("upload"),  json.at("download"),
-             json.at("latency"), json.at("kernels"), json.value("doubted", Doubts{})};
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
-  const auto good = [](double rate) { return rate > 0 && std::isfinite(rate); };
-  if (!good(rates.copy) || !good(rates.upload) || !good(rates.download) || !good(rates.latency)) return std::nullopt;
-  if (!std::all_of(rates.kernels.begin(), rates.kernels.end(), [&](const auto& each) { return good(each.second); }))
-    return std::nullopt;
-  return rates;
 }
 
 }  // namespace halocline

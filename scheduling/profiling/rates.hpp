@@ -48,8 +48,4 @@ struct KernelTrial {
 /// the work takes a second. Returns true if a rate was measured. Failures are left to the run.
 bool learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial);
 
-/// Stored text of rates, and back; nothing if it is damaged or of another version.
-std::string rates_text(const DeviceRates& rates);
-std::optional<DeviceRates> rates_from_text(const std::string& text);
-
 }  // namespace halocline

@@ -151,6 +151,26 @@ TEST_F(ProgramCacheTest, worksWithoutAFolderItCanWrite) {
   EXPECT_FALSE(read_only.load("key"));
 }
 
+TEST_F(ProgramCacheTest, takesNothingThatOthersMayHaveWritten) {
+  const auto others = fs::perms::group_write | fs::perms::others_write;
+  const ProgramCache cache(folder_);
+  cache.store("key", binary(10));
+  EXPECT_EQ(fs::status(cache.path_of("key")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  for (const auto right : {fs::perms::group_write, fs::perms::others_write})
+    for (const fs::path& path : {cache.path_of("key"), folder_}) {
+      fs::permissions(path, right, fs::perm_options::add);
+      EXPECT_FALSE(cache.load("key")) << path;
+      fs::permissions(path, others, fs::perm_options::remove);
+      EXPECT_EQ(cache.load("key"), binary(10)) << path;
+    }
+  fs::permissions(folder_, others, fs::perm_options::add);
+  cache.store("other", binary(10));
+  EXPECT_EQ(files(), 1u);
+  const ProgramCache made(folder_ / "made");
+  made.store("key", binary(10));
+  EXPECT_EQ(fs::status(folder_ / "made").permissions(), fs::perms::owner_all);
+}
+
 // A variable that is set until the end of the block, then restored.
 class EnvironmentVariable {
  public:

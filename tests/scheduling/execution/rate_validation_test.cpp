@@ -14,6 +14,7 @@
 #include "host/opencl/program_cache.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/profiling/rates_text.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 

@@ -16,6 +16,7 @@
 #include "scheduling/planning/host_memory.hpp"
 #include "scheduling/planning/machine.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/profiling/rates_text.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace halocline::cost_test {

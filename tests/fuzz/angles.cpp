@@ -1,0 +1,15 @@
+// Lists of angles in text files, as `halocline geometry circular --angles` takes them.
+// lines of: apps/commands/geometry_circular.cpp
+#include "tests/fuzz/target.hpp"
+
+namespace halocline::fuzz {
+namespace {
+
+void angles(const std::string& bytes) {
+  run_words({"geometry", "circular", "--sid", "500", "--sdd", "750", "--angles", file_of("input.txt", bytes), "-o",
+             path_of("output.xml"), "--quiet"});
+}
+const Registered registered("angles", angles);
+
+}  // namespace
+}  // namespace halocline::fuzz

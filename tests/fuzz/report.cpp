@@ -1,0 +1,14 @@
+// Reports of earlier runs, as `halocline plot` draws them.
+// lines of: apps/commands/plot.cpp
+#include "tests/fuzz/target.hpp"
+
+namespace halocline::fuzz {
+namespace {
+
+void report(const std::string& bytes) {
+  run_words({"plot", file_of("input.json", bytes), "-o", path_of("output.svg"), "--quiet"});
+}
+const Registered registered("report", report);
+
+}  // namespace
+}  // namespace halocline::fuzz
