@@ -13,7 +13,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t rabbit_views = 496;
+constexpr std::size_t rabbit_views = 496, least_rabbit = 128;
 constexpr std::array<std::size_t, 2> rabbit_detector{1248, 960};
 
 std::map<std::string, std::string> findings_of(const Device& device) {
@@ -52,6 +52,10 @@ void add_rabbit(DeviceCard& card, const Device& device, std::size_t size, double
   options.detector = rabbit_detector;
   options.volume = std::array{size, size, size};
   const std::string work = fmt::format("RabbitCT, {}^3", size);
+  if (size < least_rabbit) {
+    card.left_out.push_back(fmt::format("{}: it has {}^3 voxels and more", work, least_rabbit));
+    return;
+  }
   try {
     add_scans(card, work, ScanBench::backproject, device, options, progress);
   } catch (const PlanError& error) {

@@ -1,4 +1,4 @@
-// What a device can do, in one small file that a user can send: rates, self-check, and benches of each kind of work.
+// Card of a device, one small file that a user can send: rates, self-check, and benches of each kind of work.
 #pragma once
 
 #include <map>

@@ -66,7 +66,8 @@ std::string text_of(const DeviceCard& card, bool markdown) {
 }  // namespace
 
 std::unique_ptr<Command> bench_device_command() {
-  auto sub = std::make_unique<Command>("device", "What a device can do, as one file that you can send");
+  auto sub =
+      std::make_unique<Command>("device", "Self-check, rates and benches of a device, as one file that you can send");
   auto command = std::make_shared<BenchDeviceCommand>();
   Settings& settings = sub->settings;
   settings

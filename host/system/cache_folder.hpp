@@ -10,7 +10,7 @@ namespace halocline {
 std::filesystem::path user_cache_folder();
 
 /// Why other users can change the file or folder: "it belongs to another user", "other users may write to it". Empty if
-/// they cannot, or nothing is there. Those of root count as one's own.
+/// they cannot, or nothing is there. Those of root count as one's own, and the group of a user alone as the user.
 std::string changeable_by_others(const std::filesystem::path& path);
 
 /// Folder for users without one (in a container, say): halocline-UID in the temporary folder, created if it does not

@@ -126,7 +126,8 @@ class _Curvature:
             length = np.sqrt(p.on.dot(x, x))
             x = p.slope(x * float(1 / length), affine=False) if length > 0 else x
         self.value = self.MARGIN * float(np.sqrt(p.on.dot(x, x))) or 1.0
-        self._on, self._before = p.on, None
+        self._on = p.on
+        self._before: Optional[Tuple[Any, Any]] = None
 
     def see(self, x: Any, slope: Any) -> None:
         """Compares with the slope at the last x; changes of x that rounding may have made say nothing."""

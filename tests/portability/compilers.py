@@ -44,7 +44,7 @@ GPUS = [
 
 @dataclass
 class Kernel:
-    """What a compiler says. registers: vector registers (AMD), lanes of a thread (Intel). spills: registers (AMD), or
+    """A kernel as a compiler sees it. registers: vector registers (AMD), lanes of a thread (Intel). spills: registers (AMD), or
     bytes of them (Intel). occupancy: waves of a SIMD, 0: not known. fault: why it does not compile."""
 
     name: str

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "portability"
 BUILD = Path(os.environ.get("HALOCLINE_BUILD", ROOT / "build" / "release"))
-# Of the system where a program runs, not of the one where it was built.
+# Libraries that come from the system where a program runs, not from the one where it was built.
 OF_SYSTEM = ("libc.so", "libm.so", "libpthread", "libdl.so", "librt.so", "libresolv", "ld-linux", "libOpenCL",
              "libstdc++", "libgcc_s", "linux-vdso", "libutil")
 

@@ -1,4 +1,4 @@
-"""What is run on each implementation: the main job, the self-check, and tests of kernels by group."""
+"""Work of each implementation: the main job, the self-check, and tests of kernels by group."""
 import json
 import re
 import subprocess

@@ -156,19 +156,34 @@ TEST_F(ProgramCacheTest, takesNothingThatOthersMayHaveWritten) {
   const ProgramCache cache(folder_);
   cache.store("key", binary(10));
   EXPECT_EQ(fs::status(cache.path_of("key")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  for (const auto right : {fs::perms::group_write, fs::perms::others_write})
-    for (const fs::path& path : {cache.path_of("key"), folder_}) {
-      fs::permissions(path, right, fs::perm_options::add);
-      EXPECT_FALSE(cache.load("key")) << path;
-      fs::permissions(path, others, fs::perm_options::remove);
-      EXPECT_EQ(cache.load("key"), binary(10)) << path;
-    }
+  for (const fs::path& path : {cache.path_of("key"), folder_}) {
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+    EXPECT_FALSE(cache.load("key")) << path;
+    fs::permissions(path, others, fs::perm_options::remove);
+    EXPECT_EQ(cache.load("key"), binary(10)) << path;
+  }
   fs::permissions(folder_, others, fs::perm_options::add);
   cache.store("other", binary(10));
   EXPECT_EQ(files(), 1u);
   const ProgramCache made(folder_ / "made");
   made.store("key", binary(10));
   EXPECT_EQ(fs::status(folder_ / "made").permissions(), fs::perms::owner_all);
+}
+
+// With a umask of 002 files are writable by the group, which Debian and Ubuntu give each user for himself.
+TEST_F(ProgramCacheTest, aGroupOfThisUserAloneIsThisUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "gives files to other groups";
+  const ProgramCache cache(folder_);
+  cache.store("key", binary(10));
+  for (const fs::path& path : {cache.path_of("key"), folder_}) {
+    fs::permissions(path, fs::perms::group_write, fs::perm_options::add);
+    EXPECT_EQ(cache.load("key"), binary(10)) << path;
+    constexpr gid_t daemon = 1;
+    ASSERT_EQ(::chown(path.c_str(), static_cast<uid_t>(-1), daemon), 0);
+    EXPECT_FALSE(cache.load("key")) << path;
+    fs::permissions(path, fs::perms::group_write, fs::perm_options::remove);
+    EXPECT_EQ(cache.load("key"), binary(10)) << path;
+  }
 }
 
 // A variable that is set until the end of the block, then restored.
