@@ -15,8 +15,9 @@ namespace halocline {
 namespace {
 
 using std::numbers::pi;
-constexpr double noticeable = 0.01;  // pixels
-constexpr double rounding = 1e-6;    // pixels: rows so near to a slice are on it
+constexpr double noticeable = 0.01;   // pixels
+constexpr double rounding = 1e-6;     // pixels: rows so near to a slice are on it
+constexpr double widest_voxel = 128;  // columns: a frequency of the grid gathers its square of periods
 constexpr std::size_t fewest_frequencies = 16;
 const char* const or_direct = "or use `algorithm = direct`";
 
@@ -42,6 +43,13 @@ void check_views(const Geometry& geometry, const Grid& projections, const Grid& 
   const Coordinate first = coordinates_of(geometry.views.front(), grid, projections).row;
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const auto [column, row] = coordinates_of(geometry.views[n], grid, projections);
+    const double wide = std::max(std::abs(column.x), std::abs(column.y));
+    if (wide > widest_voxel)
+      throw InputError(
+          fmt::format("`algorithm = gridding` is for voxels of up to {} columns of the detector, but in projection {} "
+                      "they are {:.3g} "
+                      "wide; give smaller voxels, {}",
+                      widest_voxel, n, wide, or_direct));
     const double tilt = std::max(std::abs(column.z) * nz, std::abs(row.x) * nx + std::abs(row.y) * ny);
     if (tilt > noticeable)
       throw InputError(fmt::format(

@@ -17,8 +17,8 @@ constexpr double gridding_reach = 3.5;
 constexpr double gridding_oversampling = 1.5;
 
 /// Throws InputError that names the cause and a remedy unless slices are independent problems of a parallel beam:
-/// straight, not tilted, the volume's axis k along the rotation axis, the detector at one height, exact interpolation,
-/// and no variance.
+/// straight, not tilted, the volume's axis k along the rotation axis, voxels of up to 128 columns, the detector at one
+/// height, exact interpolation, and no variance.
 void check_gridding(const Geometry& geometry, const Grid& projections, const Grid& grid,
                     const FdkParameters& parameters);
 

@@ -242,6 +242,8 @@ TEST(Gridding, RefusesWhatItDoesNotDo) {
   Geometry moving = beam(24);
   moving.views[5].projection_offset_y = 0.7;
   EXPECT_THAT(refusal(moving, grid), HasSubstr("that of projection 5 is moved by 0.7 rows"));
+  EXPECT_THAT(refusal(beam(24), default_grid({3, 3, 1}, {200, 200, 1})), HasSubstr("voxels of up to 128 columns"));
+  EXPECT_THAT(refusal(beam(24), default_grid({3, 3, 1}, {1, 200, 1})), HasSubstr("give smaller voxels"));
   FdkParameters parameters = gridding;
   parameters.hardware_interpolation = true;
   EXPECT_THAT(refusal(beam(24), grid, parameters), HasSubstr("leave `interpolation` out"));
