@@ -185,9 +185,10 @@ class FrameRun {
   }
 
   std::string made_of() const {
-    return fmt::format("{}, FDK of {}{} ({}), {}, {} interpolation{}", grid_summary(work_.grid),
-                       views_text(work_.stack.size[2]), suffix_, work_.beam(), command_.filter.text(),
-                       command_.filter.interpolation,
+    const bool gridding = command_.filter.algorithm == "gridding";
+    return fmt::format("{}, FDK of {}{} ({}), {}, {}{}", grid_summary(work_.grid), views_text(work_.stack.size[2]),
+                       suffix_, work_.beam(), command_.filter.text(),
+                       gridding ? "gridding" : command_.filter.interpolation + " interpolation",
                        command_.water ? fmt::format(", HU with water at {:.6g}/mm", *command_.water) : "");
   }
 
