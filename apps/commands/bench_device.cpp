@@ -38,9 +38,12 @@ nlohmann::json json_of(const DeviceCard& card) {
 }
 
 std::string checks_text(const DeviceCard& card) {
-  const auto right = std::count_if(card.checks.begin(), card.checks.end(),
-                                   [](const auto& each) { return each.second == Finding{}.text(); });
-  std::string text = fmt::format("self-check: {} of {} kernel variants right\n", right, card.checks.size());
+  const auto count = [&card](const char* verdict) {
+    return std::count_if(card.checks.begin(), card.checks.end(),
+                         [verdict](const auto& each) { return each.second.starts_with(verdict); });
+  };
+  std::string text = fmt::format("self-check: of {} kernel variants {} right, {} not for this device\n",
+                                 card.checks.size(), count("right"), count("not for this device"));
   for (const auto& [name, finding] : card.checks)
     if (finding.starts_with("wrong") || finding.starts_with("differs"))
       text += fmt::format("  {}: {}\n", name, finding);
