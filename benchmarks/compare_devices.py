@@ -21,10 +21,16 @@ ABOUT = ("What `halocline bench device` says of each device: G a second, and of 
 
 def cards_of(file):
     """The devices' cards in a report, or in what --json printed."""
-    with open(file, encoding="utf-8") as text:
-        found = json.load(text)
-    benches = found.get("results", found).get("benches", [])
-    if not benches or any("rows" not in each or "check" not in each for each in benches):
+    try:
+        with open(file, encoding="utf-8") as text:
+            found = json.load(text)
+        benches = found.get("results", found)["benches"]
+        complete = bool(benches) and all({"device", "rows", "check", "version"} <= set(each) for each in benches)
+    except OSError as error:
+        raise SystemExit(f"{file} cannot be read: {error.strerror}")
+    except (ValueError, AttributeError, KeyError, TypeError):
+        complete = False
+    if not complete:
         raise SystemExit(f"{file} is no file of 'halocline bench device --report'")
     return benches
 
@@ -41,6 +47,8 @@ def keep(card):
 
 
 def kept():
+    if not os.path.isdir(CARDS):
+        raise SystemExit(f"there are no cards in {CARDS}; give a file of 'halocline bench device --report'")
     cards = []
     for file in sorted(os.listdir(CARDS)):
         with open(os.path.join(CARDS, file), encoding="utf-8") as text:
@@ -87,9 +95,8 @@ def results_of(cards):
 
 
 def main(files):
-    for file in files:
-        for card in cards_of(file):
-            keep(card)
+    for card in [card for file in files for card in cards_of(file)]:  # all are read before one is kept
+        keep(card)
     results = results_of(kept())
     for suffix, text in ((".json", write_results.json_text(results)), (".md", write_results.page("devices", results))):
         with open(os.path.join(write_results.FOLDER, "devices" + suffix), "w", encoding="utf-8") as out:
