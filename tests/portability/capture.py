@@ -34,6 +34,7 @@ JOBS = [
     *(["fdk", "-i", "p.mha", *SCAN, *VOLUME, *each]
       for each in ([], ["--interpolation", "hardware"], ["--interpolation", "half"],
                    ["--variance-out", "w.mha", "--photons", "1000"])),
+    ["fdk", "-i", "q.mha", "--geometry", "parallel.xml", *VOLUME, "--algorithm", "gridding"],
     *(["denoise", "-i", "v.mha", "-o", "out.mha", "--iterations", "4", "--method", *each.split()]
       for each in ("pdu --alpha 0.01", "pdu --alpha 0.01 --duals snorm16", "pdu --alpha 0.01 --tv huber --huber-delta 0.01",
                    "spdu --alpha 0.01 --weights v.mha", "tvgd", "tvgd --adaptive-delta 0.01",
@@ -47,6 +48,9 @@ INPUTS = [
     ["geometry", "circular", "--sid", "500", "--sdd", "900", "--projections", "36", "-o", "g.xml"],
     ["project", "--phantom", "shepp-logan", "--phantom-size", "80", *SCAN, "--detector", "40,24", "--pixel", "5,5", "-o",
      "p.mha"],
+    ["geometry", "circular", "--sid", "500", "--sdd", "0", "--arc", "180", "--projections", "36", "-o", "parallel.xml"],
+    ["project", "--phantom", "shepp-logan", "--phantom-size", "80", "--geometry", "parallel.xml", "--detector", "40,24",
+     "--pixel", "3,3", "-o", "q.mha"],
 ]
 
 
@@ -80,14 +84,18 @@ def capture(described, folder):
 
 
 def programs(family, described, folder):
-    """All programs of the described device, each once. folder: where those of an earlier run may lie."""
+    """All programs of the described device, each once. folder: where those of an earlier run may lie, which serve while
+    nothing was built since."""
     folder = folder / family
-    if not (folder / "complete").exists():
-        missing = [str(each) for each in (COMMAND, CASES, LAYER) if not each.exists()]
-        if missing:
-            sys.exit(f"scripts/compile-for-gpus: {', '.join(missing)} is missing; run scripts/test or build it first")
+    builds = (COMMAND, CASES, LAYER)
+    missing = [str(each) for each in builds if not each.exists()]
+    if missing:
+        sys.exit(f"scripts/compile-for-gpus: {', '.join(missing)} is missing; run scripts/test or build it first")
+    stamp = " ".join([described, *(str(each.stat().st_mtime_ns) for each in builds)])
+    complete = folder / "complete"
+    if not complete.exists() or complete.read_text() != stamp:
         capture(described, folder)
-        (folder / "complete").write_text(described)
+        complete.write_text(stamp)
     found = {}
     for name in ("default", "all"):
         for file in sorted((folder / name).glob("*.cl")):
