@@ -47,8 +47,7 @@ void check_views(const Geometry& geometry, const Grid& projections, const Grid& 
     if (wide > widest_voxel)
       throw InputError(
           fmt::format("`algorithm = gridding` is for voxels of up to {} columns of the detector, but in projection {} "
-                      "they are {:.3g} "
-                      "wide; give smaller voxels, {}",
+                      "they are {:.3g} wide; give smaller voxels, {}",
                       widest_voxel, n, wide, or_direct));
     const double tilt = std::max(std::abs(column.z) * nz, std::abs(row.x) * nx + std::abs(row.y) * ny);
     if (tilt > noticeable)
