@@ -46,10 +46,10 @@ std::size_t pairs_together(const Samples& samples, std::size_t rows, std::span<c
                   parts_of(rows, 2));
 }
 
-// Bytes of a pair's kernels by the formulas: every value once a kernel; and of those samples that a frequency of the
-// grid gathers, an eighth, for neighbours share them.
+// Bytes of a pair's kernels by the formulas: every value once a kernel, but a sample for each frequency of the grid
+// that gathers it: neighbours share it in caches, but weighing it takes as long as reading it would.
 double bytes_of(const Samples& samples, const Grid& grid) {
-  constexpr double gathered = 4 * gridding_reach * gridding_reach / 8;
+  constexpr double gathered = 4 * gridding_reach * gridding_reach;
   const double values = (6 + gathered) * static_cast<double>(samples.spectrum) + 4 * static_cast<double>(samples.grid) +
                         4 * static_cast<double>(samples.turned) + 3 * static_cast<double>(grid.size[0] * grid.size[1]);
   return sample_bytes * values;

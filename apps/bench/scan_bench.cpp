@@ -392,6 +392,7 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
     bool all_fit = true;
     for (const ScanForm& form : wanted) {
       try {
+        if (form.mode == gridding_mode && plan.slices == 0) throw InputError("it takes parallel beams: give `slices`");
         plan.bytes = std::max(plan.bytes, bytes_of(bench, form, scan, plan.slice, device));
         plan.modes.push_back(form.mode);
       } catch (const PlanError& error) {

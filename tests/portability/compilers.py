@@ -67,7 +67,8 @@ def tools():
             got = subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, text=True, check=False,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if got.returncode != 0:
-                sys.exit(f"scripts/compile-for-gpus: the compilers could not be downloaded:\n{got.stdout}")
+                print(f"skipped: the compilers could not be downloaded:\n{got.stdout}")
+                sys.exit(77)
             for package in Path(folder).glob("*.deb"):
                 subprocess.run(["dpkg-deb", "-x", package, root], check=True)
         (root / "complete").touch()

@@ -37,6 +37,7 @@ MAIN_JOB = [
     ["reconstruct", "-i", "noisy.mha", *SCAN, "--like", "truth.mha", "--method", "cgls", "--iterations", "6", "-o",
      "cgls.mha"],
 ]
+FIRST = FOLDER / "main-job" / "pocl-3.1"  # the folder with the volumes that others are compared with
 VOLUMES = ["p.mha", "fdk.mha", "variance.mha", "pdu.mha", "spdu.mha", "tvgd.mha", "cgls.mha"]
 
 
@@ -110,9 +111,8 @@ def results(implementation, groups):
     """All of it, as docs/portability.md shows it."""
     kept = FOLDER / "main-job" / implementation.name
     found = {"source": implementation.source, "main job": main_job(implementation, kept)}
-    first = FOLDER / "main-job" / "pocl-3.1"
-    if not found["main job"] and first != kept and first.exists():
-        found["distances"] = {name: distance(kept, first, name, implementation) for name in VOLUMES}
+    if not found["main job"] and kept != FIRST and FIRST.exists():
+        found["distances"] = {name: distance(kept, FIRST, name, implementation) for name in VOLUMES}
     found["self-check"] = self_check(implementation)
     found["tests"] = {group: tests(implementation, GROUPS[group]) for group in groups}
     return found
