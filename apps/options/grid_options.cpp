@@ -69,6 +69,7 @@ Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwis
       }
     }
     if (options.origin) grid.origin = *options.origin;
+    require_reasonable(grid, "--size");
     check_grid(grid, "the volume of --size, --spacing, --origin and --direction");
   }
   require_reasonable(grid, options.like.empty() ? "--size" : "--like " + options.like);

@@ -19,7 +19,8 @@ class Unavailable(Exception):
 
 @dataclass
 class Implementation:
-    """prepare(): makes it, or throws Unavailable. command(words): the words that run those on it, and the environment."""
+    """prepare(): makes it, or throws Unavailable. command(words, folder): the words that run those on it in that
+    folder, and the environment."""
 
     name: str
     source: str
@@ -27,7 +28,7 @@ class Implementation:
     def prepare(self):
         pass
 
-    def command(self, words):
+    def command(self, words, folder):
         return list(map(str, words)), dict(os.environ)
 
 
@@ -68,7 +69,7 @@ class IntelCpu(Implementation):
         shutil.rmtree(self.folder / "wheels")
         (self.folder / "complete").touch()
 
-    def command(self, words):
+    def command(self, words, folder):
         return list(map(str, words)), dict(os.environ, OCL_ICD_VENDORS=str(self.folder / "intel.icd"),
                                            LD_LIBRARY_PATH=str(self.folder / "lib"))
 
@@ -104,11 +105,11 @@ class Debian13(Implementation):
                     if not target.exists():
                         shutil.copy(words[2], target)
 
-    def command(self, words):
+    def command(self, words, folder):
         """In mounts of its own, with this folder and the temporary ones where they are here."""
         script = ('for each in /proc /sys /dev /tmp "$2"; do mkdir -p "$1$each"; mount --rbind "$each" "$1$each"; done; '
                   'root=$1; folder=$3; shift 3; exec chroot "$root" sh -c \'cd "$0"; exec "$@"\' "$folder" "$@"')
-        return (["unshare", "-m", "sh", "-c", script, "sh", str(self.root), str(ROOT), os.getcwd(), *map(str, words)],
+        return (["unshare", "-m", "sh", "-c", script, "sh", str(self.root), str(ROOT), str(folder), *map(str, words)],
                 dict(os.environ, LD_LIBRARY_PATH=str(FOLDER / "libraries"), RUSTICL_ENABLE="llvmpipe",
                      OCL_ICD_VENDORS=f"/etc/OpenCL/vendors/{self.driver}.icd"))
 

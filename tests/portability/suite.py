@@ -43,7 +43,7 @@ VOLUMES = ["p.mha", "fdk.mha", "variance.mha", "pdu.mha", "spdu.mha", "tvgd.mha"
 
 def run(implementation, words, folder, seconds=3600):
     """Exit code (124: out of time) and output."""
-    command, environment = implementation.command(words)
+    command, environment = implementation.command(words, folder)
     environment |= {"HALOCLINE_CACHE_DIR": str(FOLDER / f"cache-{implementation.name}"), "HALOCLINE_POISON_MEMORY": "1",
                     "POCL_CACHE_DIR": str(FOLDER / f"cache-{implementation.name}-pocl")}
     try:
