@@ -3,6 +3,7 @@
 
 compare_devices.py FILE...    adds the devices of these files (--report, or what --json printed), or replaces them
 compare_devices.py            writes the page again
+  --folder FOLDER             there, in place of benchmarks/results; the first argument
 
 A file of yours, from a GPU that is not there, is welcome: see CONTRIBUTING.md.
 """
@@ -12,7 +13,6 @@ import sys
 
 import write_results
 
-CARDS = os.path.join(write_results.FOLDER, "devices")
 ABOUT = ("What `halocline bench device` says of each device: G a second, and of that the share of the device's limit, "
          "the nearer of reads or texels and a copy, measured in the same run. FDK is from host to host and has no such "
          "limit. RabbitCT: back-projection of 496 views of 1248 x 960 pixels on a circle (the size of Rohkohl et al.'s "
@@ -39,19 +39,24 @@ def name_of(card):
     return f"{card['device']['name']}, {card['device']['platform']} {card['device']['driver']}"
 
 
+def cards_folder():
+    return os.path.join(write_results.FOLDER, "devices")
+
+
 def keep(card):
-    os.makedirs(CARDS, exist_ok=True)
+    os.makedirs(cards_folder(), exist_ok=True)
     stem = "".join(c if c.isalnum() else "-" for c in name_of(card).lower()).strip("-")
-    with open(os.path.join(CARDS, f"{stem}.json"), "w", encoding="utf-8") as out:
+    with open(os.path.join(cards_folder(), f"{stem}.json"), "w", encoding="utf-8") as out:
         out.write(write_results.json_text(card))
 
 
 def kept():
-    if not os.path.isdir(CARDS):
-        raise SystemExit(f"there are no cards in {CARDS}; give a file of 'halocline bench device --report'")
+    folder = cards_folder()
+    if not os.path.isdir(folder):
+        raise SystemExit(f"there are no cards in {folder}; give a file of 'halocline bench device --report'")
     cards = []
-    for file in sorted(os.listdir(CARDS)):
-        with open(os.path.join(CARDS, file), encoding="utf-8") as text:
+    for file in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, file), encoding="utf-8") as text:
             cards.append(json.load(text))
     return cards
 
@@ -95,6 +100,8 @@ def results_of(cards):
 
 
 def main(files):
+    if files[:1] == ["--folder"] and len(files) > 1:
+        write_results.FOLDER, files = files[1], files[2:]
     for card in [card for file in files for card in cards_of(file)]:  # all are read before one is kept
         keep(card)
     results = results_of(kept())

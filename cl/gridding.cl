@@ -74,7 +74,8 @@ INLINE void gather_about(float2 about, __global const float2* restrict spectrum,
   int view = (begin % views + views) % views;
   for (int n = 0; n < count; ++n, view = view + 1 < views ? view + 1 : 0) {
     const float dx = lines[LINE_NUMBERS * view + 1], dy = lines[LINE_NUMBERS * view + 2];
-    const float2 x = (float2)(about.x - REACH, about.x + REACH) / dx, y = (float2)(about.y - REACH, about.y + REACH) / dy;
+    const float2 x = (float2)(about.x - REACH, about.x + REACH) / dx,
+                 y = (float2)(about.y - REACH, about.y + REACH) / dy;
     const float low = fmax(fmax(fmin(x.x, x.y), fmin(y.x, y.y)), -most);
     const float high = fmin(fmin(fmax(x.x, x.y), fmax(y.x, y.y)), most);
     __global const float2* restrict row = spectrum + (size_t)view * pairs * length;
@@ -121,7 +122,8 @@ __kernel void gridding_store(__global const float2* restrict turned, __global co
   const int x = get_global_id(0), y = get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const float factor = corrections[x] * corrections[extent.nx + y], next = slice_rows[2 * z + 1];
-  __global float* restrict voxel = volume + (size_t)x + (size_t)extent.nx * ((size_t)y + (size_t)extent.ny * (size_t)(z - extent.offset));
+  __global float* restrict voxel =
+      volume + (size_t)x + (size_t)extent.nx * ((size_t)y + (size_t)extent.ny * (size_t)(z - extent.offset));
   float value = *voxel;
   for (int n = 0; n < 2; ++n) {
     const int row = (int)slice_rows[2 * z] + n - first_row;

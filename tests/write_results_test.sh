@@ -26,6 +26,18 @@ cat >kernels.out <<'JSON'
 JSON
 write --add device "Kernels" kernels.out halocline_bench --benchmark_format=json
 write --check
+"$halocline" bench device --device 0 --size 16 --seconds 0.001 --quiet --report card.out >card.txt
+compare() { "$python" "$(dirname "$script")/compare_devices.py" --folder "$folder" "$@"; }
+compare card.out
+compare card.out # the same device: its card is replaced
+[ "$(find devices -name '*.json' | wc -l)" -eq 1 ]
+grep -q '^| project | joseph | rays | ' devices.md
+write --check
+if compare fdk.out 2>no-card.txt; then
+  echo "a file of another bench passed for a card" >&2
+  exit 1
+fi
+grep -q "fdk.out is no file of 'halocline bench device --report'" no-card.txt
 
 expect() {
   grep -q -- "$1" device.md || {

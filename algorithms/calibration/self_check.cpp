@@ -19,4 +19,12 @@ const std::vector<Variant>& all_variants() {
   return all;
 }
 
+Finding finding_on(const Device& device, const Variant& variant, bool again) {
+  try {
+    return check_variant(variant, device, again);
+  } catch (const ClError& error) {
+    return {exceeds_group_limits(error) ? Verdict::not_taken : Verdict::wrong, error.what()};
+  }
+}
+
 }  // namespace halocline

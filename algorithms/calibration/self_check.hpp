@@ -10,4 +10,7 @@ namespace halocline {
 
 const std::vector<Variant>& all_variants();
 
+/// check_variant(), for lists of findings: a device that fails has a finding, too. Throws BuildError, Interrupted.
+Finding finding_on(const Device& device, const Variant& variant, bool again);
+
 }  // namespace halocline

@@ -86,10 +86,9 @@ struct SolverMethod {
   /// Inputs and parameters that it takes (GivenInputs, ReconstructionParameters).
   bool weights = false, start = false, bounds = false, relaxation = false, tolerance = false, penalty = false,
        seed = false, precondition = false;
-  bool fast = false;     ///< hardware_interpolation
-  bool subsets = false;  ///< their number
-  bool subset_sums =
-      false;  ///< it divides by A_s^T 1 of its subsets s, which takes half of the time of A^T if not kept
+  bool fast = false;         ///< hardware_interpolation
+  bool subsets = false;      ///< their number
+  bool subset_sums = false;  ///< it divides by A_s^T 1 of its subsets s
   int (*default_subsets)(int views) = one_subset;
   bool voxel_driven = false;  ///< its back-projection is no adjoint
   bool fdk = false;           ///< FDK replaces its back-projection

@@ -69,8 +69,10 @@ struct Work {
     parameters.projector = projector_of(parameters.projector, parameters.hardware_interpolation, scan, volume, stack);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
     if (parameters.hardware_interpolation && subsets.count() == 1)
-      if (std::vector<int> order = turned_pairs(scan, volume, stack); !order.empty())
-        subsets = ViewSubsets(std::move(order)), in_pairs = true;
+      if (std::vector<int> order = turned_pairs(scan, volume, stack); !order.empty()) {
+        subsets = ViewSubsets(std::move(order));
+        in_pairs = true;
+      }
     geometry = subsets.sorted(with_ray_ends(scan, volume, stack));
   }
 

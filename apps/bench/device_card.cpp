@@ -20,7 +20,7 @@ std::map<std::string, std::string> findings_of(const Device& device) {
   std::map<std::string, std::string> result;
   for (const Variant& variant : all_variants()) {
     check_interrupt();
-    result[variant.name] = check_variant(variant, device).text();
+    result[variant.name] = finding_on(device, variant, false).text();
   }
   return result;
 }
@@ -51,16 +51,8 @@ void add_rabbit(DeviceCard& card, const Device& device, std::size_t size, double
   ScanBenchOptions options{.views = rabbit_views, .modes = voxel_modes(device.info()), .seconds = seconds};
   options.detector = rabbit_detector;
   options.volume = std::array{size, size, size};
-  const std::string work = fmt::format("RabbitCT, {}^3", size);
-  if (size < least_rabbit) {
-    card.left_out.push_back(fmt::format("{}: it has {}^3 voxels and more", work, least_rabbit));
-    return;
-  }
-  try {
-    add_scans(card, work, ScanBench::backproject, device, options, progress);
-  } catch (const PlanError& error) {
-    card.left_out.push_back(work + ": " + error.what());
-  }
+  if (size < least_rabbit) throw PlanError(fmt::format("it has {}^3 voxels and more", least_rabbit));
+  add_scans(card, fmt::format("RabbitCT, {}^3", size), ScanBench::backproject, device, options, progress);
 }
 
 void add_denoisers(DeviceCard& card, const Device& device, std::size_t size, double seconds, const Progress& progress) {
@@ -72,17 +64,41 @@ void add_denoisers(DeviceCard& card, const Device& device, std::size_t size, dou
   for (const auto& each : found.plan.left_out) card.left_out.push_back("denoise, " + each);
 }
 
+// Adds rows, or says why there are none.
+template <class Add>
+void attempt(DeviceCard& card, const std::string& work, Add&& add) {
+  try {
+    add();
+  } catch (const PlanError& error) {
+    card.left_out.push_back(work + ": " + error.what());
+  }
+}
+
+ScanBenchOptions scan_options(const DeviceCardOptions& options) {
+  return {.size = options.size, .seconds = options.seconds};
+}
+
+std::size_t size_of(const Device& device, const DeviceCardOptions& options) {
+  return plan_scan_bench(ScanBench::fdk, device, scan_options(options)).size;
+}
+
 }  // namespace
+
+double device_card_bytes(const Device& device, const DeviceCardOptions& options) {
+  const auto size = static_cast<double>(size_of(device, options));
+  const double rabbit = static_cast<double>(rabbit_views * rabbit_detector[0] * rabbit_detector[1]);
+  return sizeof(float) * (size * size * size + std::max(size * size * size, size < least_rabbit ? 0 : rabbit));
+}
 
 DeviceCard device_card(const Device& device, const DeviceCardOptions& options, const Progress& progress) {
   DeviceCard card{device.info(), device_rates(device), findings_of(device), {}, {}};
-  const ScanBenchOptions scan{.size = options.size, .seconds = options.seconds};
-  const std::size_t size = plan_scan_bench(ScanBench::fdk, device, scan).size;
-  add_scans(card, "project", ScanBench::project, device, scan, progress);
-  add_scans(card, "backproject", ScanBench::backproject, device, scan, progress);
-  add_rabbit(card, device, size, options.seconds, progress);
-  add_scans(card, "fdk", ScanBench::fdk, device, scan, progress);
-  add_denoisers(card, device, size, options.seconds, progress);
+  const std::size_t size = size_of(device, options);
+  for (const ScanBench bench : {ScanBench::project, ScanBench::backproject, ScanBench::fdk}) {
+    const std::string work = scan_bench_name(bench);
+    attempt(card, work, [&] { add_scans(card, work, bench, device, scan_options(options), progress); });
+  }
+  attempt(card, "RabbitCT", [&] { add_rabbit(card, device, size, options.seconds, progress); });
+  attempt(card, "denoise", [&] { add_denoisers(card, device, size, options.seconds, progress); });
   return card;
 }
 

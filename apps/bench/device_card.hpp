@@ -34,9 +34,13 @@ struct DeviceCard {
   std::vector<std::string> left_out;
 };
 
+/// Bytes of host memory that device_card() takes.
+double device_card_bytes(const Device& device, const DeviceCardOptions& options);
+
 /// Measures projection, back-projection, FDK and denoising at one size, and back-projection of RabbitCT's scan (496
-/// views of 1248 x 960 pixels into N^3 voxels; Rohkohl, Keck, Hofmann & Hornegger 2009), on a circle. Throws
-/// InputError that names `size`, PlanError if nothing fits, ClError, BuildError, Interrupted.
+/// views of 1248 x 960 pixels into N^3 voxels; Rohkohl, Keck, Hofmann & Hornegger 2009), on a circle. What does not
+/// fit the device is left out. The device then records its commands nowhere else. Throws InputError that names `size`,
+/// PlanError if not even FDK fits, ClError, BuildError, Interrupted.
 DeviceCard device_card(const Device& device, const DeviceCardOptions& options, const Progress& progress = {});
 
 }  // namespace halocline

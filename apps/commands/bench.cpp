@@ -40,6 +40,18 @@ void add_bench_format(Settings& settings, BenchFormat& format) {
   settings.add("markdown", format.markdown, "Print Markdown tables").excludes("json");
 }
 
+void add_bench_seconds(Settings& settings, double& seconds) {
+  settings.add("seconds", seconds, "How long each mode is measured, of which the best counts; slow ones take one run")
+      .positive()
+      .unit("S");
+}
+
+void refuse_trace(const Job& job, const std::string& bench, const std::string& command) {
+  if (!job.common().trace.empty())
+    throw InputError(fmt::format(
+        "{} records the devices' commands itself, so there is no --trace; \"halocline {}\" has it", bench, command));
+}
+
 std::string bench_table(const BenchTable& table, bool markdown, std::size_t left) {
   std::string text;
   if (markdown) {

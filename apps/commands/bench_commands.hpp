@@ -29,6 +29,11 @@ struct BenchFormat {
 };
 void add_bench_format(Settings& settings, BenchFormat& format);
 
+/// The setting `seconds`: how long each mode is measured.
+void add_bench_seconds(Settings& settings, double& seconds);
+/// Throws InputError for --trace, of a bench that records the devices' commands itself; `command` has it.
+void refuse_trace(const Job& job, const std::string& bench, const std::string& command);
+
 /// A heading and rows of as many cells.
 using BenchTable = std::vector<std::vector<std::string>>;
 /// The table in columns as wide as they need, of which the first `left` are aligned to the left, or in Markdown.

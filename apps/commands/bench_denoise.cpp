@@ -149,11 +149,7 @@ void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
   command.options.forms = words_of(command.forms);
   if (!command.svg.empty()) require_svg("--svg", command.svg);
   job.output("--svg", command.svg);
-  if (command.kernels && !job.common().trace.empty())
-    throw InputError(
-        "bench denoise --kernels records the devices' commands itself, so there is no --trace; \"halocline denoise\" "
-        "has "
-        "it");
+  if (command.kernels) refuse_trace(job, "bench denoise --kernels", "denoise");
   const auto& devices = job.devices("all");
   const auto problems = command.problems();
   if (job.dry_run()) {

@@ -79,11 +79,7 @@ std::unique_ptr<Command> bench_device_command() {
            "small")
       .whole_from(16, 2048)
       .unit("N");
-  settings
-      .add("seconds", command->options.seconds,
-           "How long each mode is measured, of which the best counts; slow ones take one run")
-      .positive()
-      .unit("S");
+  add_bench_seconds(settings, command->options.seconds);
   add_bench_format(settings, command->format);
   sub->footer =
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses: the self-check, projection, "
@@ -91,9 +87,12 @@ std::unique_ptr<Command> bench_device_command() {
       "benchmarks/compare_devices.py makes a table of several files.\nExample:\n  halocline bench device --device gpu "
       "--report card.json";
   sub->run = [command](Job& job) {
+    refuse_trace(job, "bench device", "fdk");
+    const auto& devices = job.devices("all");
+    for (const auto& device : devices) job.host().require(device_card_bytes(device, command->options), smaller_size);
     if (job.dry_run()) {
       std::string text;
-      for (const auto& device : job.devices("all"))
+      for (const auto& device : devices)
         text += fmt::format("would check and measure {}\n", device_heading(device.info()));
       return job.print(text);
     }

@@ -99,10 +99,7 @@ std::pair<nlohmann::json, std::string> bench(const Device& device, const BenchSc
 
 void run_bench_reconstruct(Job& job, const BenchReconstructCommand& command) {
   const auto methods = command.wanted_methods();
-  if (job.common().trace != "")
-    throw InputError(
-        "bench reconstruct records the devices' commands itself, so there is no --trace; \"halocline reconstruct\" has "
-        "it");
+  refuse_trace(job, "bench reconstruct", "reconstruct");
   const auto& devices = job.devices("all");
   for (const Device& device : devices)
     for (const BenchScan& scan : command.scans_on(device.info())) job.host().require(scan.bytes(), smaller_size);

@@ -177,10 +177,7 @@ std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBench
 
 void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
   command.set_modes();
-  if (command.records(bench) && !job.common().trace.empty())
-    throw InputError(
-        fmt::format("bench {0} records the devices' commands itself, so there is no --trace; \"halocline {0}\" has it",
-                    scan_bench_name(bench)));
+  if (command.records(bench)) refuse_trace(job, "bench " + scan_bench_name(bench), scan_bench_name(bench));
   const auto& devices = job.devices("all");
   const auto problems = command.problems();
   for (const auto& device : devices)
@@ -296,11 +293,7 @@ std::unique_ptr<Command> scan_bench_command(ScanBench bench) {
       .add("modes", command->modes,
            fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))
       .unit("LIST");
-  settings
-      .add("seconds", command->options.seconds,
-           "How long each mode is measured, of which the best counts; slow ones take one run")
-      .positive()
-      .unit("S");
+  add_bench_seconds(settings, command->options.seconds);
   add_bench_format(settings, command->format);
   sub->footer = fmt::format(
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. {}\nRMSE/max: of 256 places, to fp64, "

@@ -17,7 +17,6 @@
 #include "host/opencl/program_cache.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/select_devices.hpp"
-#include "host/opencl/work_groups.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -49,14 +48,6 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
   return text;
 }
 
-Finding finding_on(const Device& device, const Variant& variant) {
-  try {
-    return check_variant(variant, device, true);
-  } catch (const ClError& error) {
-    return {exceeds_group_limits(error) ? Verdict::not_taken : Verdict::wrong, error.what()};
-  }
-}
-
 // A line for each file that HALOCLINE_CL_PATH replaces.
 std::string replaced_text(Job& job) {
   std::string text;
@@ -83,7 +74,7 @@ std::string check_table(Job& job, nlohmann::json& list) {
     text += fmt::format("{}, driver {}\n", info.name, info.driver);
     for (const auto& variant : all_variants()) {
       check_interrupt();
-      const Finding finding = finding_on(device, variant);
+      const Finding finding = finding_on(device, variant, true);
       wrong = wrong || finding.verdict == Verdict::wrong;
       rounded = rounded || finding.verdict == Verdict::last_bits;
       const std::string answer = finding.text();

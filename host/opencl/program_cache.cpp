@@ -86,9 +86,8 @@ bool is_own(const fs::path& path) {
   const std::lock_guard lock(mutex);
   if (warned.insert(path).second)
     library_log()->warn(
-        "the cache of kernels and tuning '{}' is not used: {}; remove it, take the right from others (chmod -R go-w), "
-        "or "
-        "let HALOCLINE_CACHE_DIR name a folder of your own",
+        "the cache of kernels and tuning '{}' is not used: {}; remove it, take the right from others (chmod -R go-w) "
+        "or let HALOCLINE_CACHE_DIR name a folder of your own",
         path.string(), why);
   return false;
 }

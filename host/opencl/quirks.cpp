@@ -63,7 +63,12 @@ std::string program_options(const DeviceInfo& device, const std::string& file, c
   // PoCL 6.0 (LLVM 18) ends the process while it optimises these kernels: "Instruction Combining did not reach a
   // fixpoint".
   const bool weighted_variant = file == "pdu_variant.cl" && contains(options, "WEIGHTED");
-  return is_pocl(device) && version_of(device.driver) == std::array{6, 0} && weighted_variant ? "-cl-opt-disable" : "";
+  const bool fixpoint = is_pocl(device) && version_of(device.driver) == std::array{6, 0} && weighted_variant;
+  // Intel's runtimes for CPUs (2025.3, 2026.2) end it in their compiler's selection of instructions for a form that no
+  // job takes on a CPU.
+  const bool groups_variant = file == "tvgd_variant.cl" && contains(options, "MARCH_Z");
+  const bool selection = contains(device.platform, "Intel") && device.cpu() && groups_variant;
+  return fixpoint || selection ? "-cl-opt-disable" : "";
 }
 
 std::string refusal(const DeviceInfo& device) {

@@ -108,6 +108,16 @@ TEST(Quirks, oneProgramOfPocl6IsNotOptimised) {
   EXPECT_EQ(options("3.1+debian", "pdu_variant.cl", "-D WEIGHTED"), "");
 }
 
+TEST(Quirks, oneFormOfGpusIsNotOptimisedByIntelsRuntimeForCpus) {
+  DeviceInfo device = driven("Intel(R) OpenCL", "2026.20.3.0.19");
+  device.type = "cpu";
+  EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D MARCH_Z=8"), "-cl-opt-disable");
+  EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D LANES_PER_ITEM=64"), "");
+  EXPECT_EQ(program_options(device, "tvgd.cl", "-D MARCH_Z=8"), "");
+  device.type = "gpu";
+  EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D MARCH_Z=8"), "");
+}
+
 TEST(Quirks, belongToDrivers) {
   EXPECT_TRUE(quirks_of(nvidia).fill_with_kernel);
   EXPECT_TRUE(quirks_of(nvidia).allocations_beyond_max);
