@@ -12,18 +12,28 @@
 // Two neighbouring detector rows travel as the real and imaginary part of one complex row (fdk.cl), and so do their slices: every step is
 // linear with weights that are the same at opposite frequencies. The highest frequency, which has no opposite, is left out.
 //
-// Arrays: spectrum[view][pair][length]; filter[length]; lines[view][5] = angle in [0, pi), ascending, step a sample along x and y in
-// frequencies of the grid, place: its whole part and the rest; grid[pair][x][y], frequencies 0, 1, ... -1; turned[pair][y][x], y those of
+// Arrays: spectrum[view][pair][length]; filter[length]; lines[view][8] = angle in [0, pi), ascending, place: its whole part and the
+// rest, 0, step a sample along x and y in frequencies of the grid, their reciprocals; grid[pair][x][y], frequencies 0, 1, ... -1; turned[pair][y][x], y those of
 // the volume; corrections[nx + ny]: factors of the voxels along x and along y; slice_rows[slice][2]: the detector row below and the share
 // of the next. width, height and length are powers of two. No halo.
 // REACH: of the kernel, in frequencies of the grid. Tunables: PAIRS a work-item, which share the weights of samples. No bit changes.
 #pragma OPENCL FP_CONTRACT OFF
+#ifndef PAIRS
+#define PAIRS 1
+#endif
 #include "extent.clh"
 #include "inline.clh"
 
 #define CORNER (1.41422f * REACH)  // of the kernel's square
 #define ANGLE_SLACK 1.0e-4f        // radians; samples beyond the kernel's reach count for nothing
-#define LINE_NUMBERS 5
+#define INVERSE_REACH (1.0f / REACH)
+#define LINE_NUMBERS 8
+#define PLACE 1  // of the place in a line's numbers
+#define STEPS 4  // and of the steps, their reciprocals behind them
+// The host names another function where that one is as accurate and faster (host/opencl/quirks.cpp).
+#ifndef EXP2
+#define EXP2 exp2
+#endif
 
 // Transfer function of linear interpolation between columns.
 INLINE float interpolation(int k, int length) {
@@ -38,8 +48,8 @@ __kernel void gridding_filter(__global float2* restrict spectrum, __global const
   if (n >= length || pair >= pairs || view >= views) return;
   __global const float* restrict line = lines + LINE_NUMBERS * (size_t)view;
   const int k = 2 * n < length ? n : n - length;
-  const uint whole = (uint)(int)line[3] * (uint)k & (uint)(length - 1);  // turns are exact modulo `length`
-  const float turns = ((float)whole + (float)k * line[4]) / (float)length;
+  const uint whole = (uint)(int)line[PLACE] * (uint)k & (uint)(length - 1);  // turns are exact modulo `length`
+  const float turns = ((float)whole + (float)k * line[PLACE + 1]) / (float)length;
   const float c = cospi(2.0f * turns), s = sinpi(2.0f * turns), factor = filter[n] * interpolation(k, length);
   __global float2* restrict at = spectrum + ((size_t)view * pairs + pair) * length + n;
   const float2 value = *at;
@@ -71,21 +81,21 @@ INLINE void gather_about(float2 about, __global const float2* restrict spectrum,
     count = min(views, lines_below(lines, views, angle + spread) - begin);
   }
   const float most = (float)(length / 2 - 1);
+  const float2 least = about - REACH, largest = about + REACH;
   int view = (begin % views + views) % views;
   for (int n = 0; n < count; ++n, view = view + 1 < views ? view + 1 : 0) {
-    const float dx = lines[LINE_NUMBERS * view + 1], dy = lines[LINE_NUMBERS * view + 2];
-    const float2 x = (float2)(about.x - REACH, about.x + REACH) / dx,
-                 y = (float2)(about.y - REACH, about.y + REACH) / dy;
-    const float low = fmax(fmax(fmin(x.x, x.y), fmin(y.x, y.y)), -most);
-    const float high = fmin(fmin(fmax(x.x, x.y), fmax(y.x, y.y)), most);
+    const float4 line = vload4(0, lines + LINE_NUMBERS * view + STEPS);
+    const float2 step = line.xy, a = least * line.zw, b = largest * line.zw;
+    const float low = fmax(fmax(fmin(a.x, b.x), fmin(a.y, b.y)), -most);
+    const float high = fmin(fmin(fmax(a.x, b.x), fmax(a.y, b.y)), most);
     __global const float2* restrict row = spectrum + (size_t)view * pairs * length;
     for (float k = ceil(low); k <= high; k += 1.0f) {
-      const float tx = fma(k, dx, -about.x) / REACH, ty = fma(k, dy, -about.y) / REACH;
-      const float squared_x = fma(-tx, tx, 1.0f), squared_y = fma(-ty, ty, 1.0f);
-      if (squared_x < 0.0f || squared_y < 0.0f) continue;
-      const float weight = exp(fma(beta.x, sqrt(squared_x) - 1.0f, beta.y * (sqrt(squared_y) - 1.0f)));
-      __global const float2* restrict sample = row + ((int)k & (length - 1));
-      for (int p = 0; p < PAIRS; ++p) sums[p] += weight * sample[(size_t)min(p, pairs - 1) * length];
+      const float2 t = INVERSE_REACH * fma((float2)(k), step, -about), squared = fma(-t, t, (float2)(1.0f));
+      if (fmin(squared.x, squared.y) < 0.0f) continue;
+      const float2 exponent = beta * (sqrt(squared) - 1.0f);
+      const float weight = EXP2(exponent.x + exponent.y);
+      const int sample = (int)k & (length - 1);
+      for (int p = 0; p < PAIRS; ++p) sums[p] += weight * row[min(p, pairs - 1) * length + sample];
     }
   }
 }

@@ -16,7 +16,7 @@ constexpr const char* tvgd_file = "tvgd_variant.cl";
 
 // Groups of cl/tvgd_group.clh: MARCH_X work-items along x and MARCH_Z along z, of SLICES slices each. The last column
 // and the last slice of a group serve their neighbours alone.
-constexpr std::size_t march_x = 32, march_z = 8, depth = 2;
+constexpr std::size_t march_x = 32, march_z = 4, depth = 2;
 
 std::size_t groups_along_x(std::size_t columns) {
   return (columns + march_x - 2) / (march_x - 1);

@@ -109,7 +109,7 @@ void Gridding::start(Slab& slab) const {
 }
 
 KernelSpec Gridding::kernel(const char* name) const {
-  return {"gridding.cl", name, fmt::format("-D PAIRS={} -D REACH={:.1f}f", pairs_an_item(), gridding_reach)};
+  return {"gridding.cl", name, fmt::format("-D REACH={:.1f}f", gridding_reach)};
 }
 
 // Two slices a pair in "turned", but for the corrections. Pairs are counted from the slab's first.
@@ -119,7 +119,10 @@ void Gridding::make_images(Slab& slab, Range views, Range pairs) const {
   filter_.transform(slab, views, pairs);
   slab.launch(kernel("gridding_filter"), {length, count, views.size()},
               {inout("spectrum"), in("filter"), in("lines"), number(length), number(count), number(views.count())});
-  slab.launch(kernel("gridding_gather"), {height, width, parts_of(count, pairs_an_item())},
+  KernelSpec gather = kernel("gridding_gather");
+  const std::size_t pairs_an_item = std::min<std::size_t>(pairs_, slab.device().cpu() ? 8 : 4);
+  gather.options += fmt::format(" -D PAIRS={}", pairs_an_item);
+  slab.launch(gather, {height, width, parts_of(count, pairs_an_item)}, work_group_within({32, 4, 1}, slab.device()),
               {in("spectrum"), in("lines"), out("grid"), number(length), number(views.count()), number(count),
                number(width), number(height), frame_.limits, frame_.beta});
   slab.fft("grid", height, count * width, true);

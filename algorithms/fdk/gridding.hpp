@@ -31,7 +31,6 @@ class Gridding : public BackprojectionMethod {
 
  private:
   KernelSpec kernel(const char* name) const;
-  std::size_t pairs_an_item() const { return std::min<std::size_t>(pairs_, 4); }
   void make_images(Slab& slab, Range views, Range pairs) const;
 
   Grid grid_;

@@ -148,6 +148,16 @@ Range GriddingFrame::rows_of(Range slices, std::int64_t rows) const {
   return {low, std::max(low, high)};
 }
 
+namespace {
+
+// 0 has a large one: what it multiplies is at least half a frequency.
+double reciprocal(double step) {
+  constexpr double least = 1e-30;
+  return 1 / std::copysign(std::max(std::abs(step), least), step);
+}
+
+}  // namespace
+
 GriddingFrame gridding_frame(const Geometry& geometry, const Grid& detector, const Grid& grid, std::size_t length) {
   GriddingFrame frame;
   const auto [nx, ny, nz] = grid.size;
@@ -179,7 +189,8 @@ GriddingFrame gridding_frame(const Geometry& geometry, const Grid& detector, con
   for (const int view : frame.order) {
     const auto [angle, dx, dy, place] = line_of(view);
     const double whole = std::round(place);
-    for (const double value : {angle, dx, dy, whole, place - whole}) frame.lines.push_back(static_cast<float>(value));
+    for (const double value : {angle, whole, place - whole, 0.0, dx, dy, reciprocal(dx), reciprocal(dy)})
+      frame.lines.push_back(static_cast<float>(value));
   }
   const auto limit_of = [&](double most) { return static_cast<float>(most * samples / 2 + gridding_reach); };
   frame.limits = {limit_of(most_x), limit_of(most_y)};
@@ -187,7 +198,7 @@ GriddingFrame gridding_frame(const Geometry& geometry, const Grid& detector, con
     return gridding_beta(static_cast<double>(frequencies) / static_cast<double>(voxels));
   };
   const double beta_x = beta_of(frame.width, nx), beta_y = beta_of(frame.height, ny);
-  frame.beta = {static_cast<float>(beta_x), static_cast<float>(beta_y)};
+  frame.beta = {static_cast<float>(std::numbers::log2e * beta_x), static_cast<float>(std::numbers::log2e * beta_y)};
   add_corrections(frame.corrections, nx, frame.width, beta_x, 1 / samples);
   add_corrections(frame.corrections, ny, frame.height, beta_y, 1);
   const Coordinate row = coordinates_of(geometry.views.front(), grid, detector).row;

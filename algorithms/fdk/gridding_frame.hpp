@@ -29,9 +29,9 @@ std::size_t gridding_length(const Geometry& geometry, const Grid& detector, cons
 struct GriddingFrame {
   std::size_t width = 0, height = 0;  ///< frequencies of the Cartesian grid
   std::vector<int> order;             ///< views by the angle of their lines
-  std::vector<float> lines;           ///< 5 a view, in that order
+  std::vector<float> lines;           ///< 8 a view, in that order
   std::array<float, 2> limits{};      ///< where samples end along x and y, with the kernel's reach
-  std::array<float, 2> beta{};        ///< the kernel's exponent along x and y
+  std::array<float, 2> beta{};        ///< the kernel's exponent along x and y, of 2
   std::vector<float> corrections;     ///< nx + ny
   std::vector<float> slice_rows;      ///< 2 a slice
 

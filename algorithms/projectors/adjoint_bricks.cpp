@@ -68,8 +68,7 @@ bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick) {
 }
 
 const AdjointBrick* faster_brick(std::span<const DeviceModel> devices, const Projector& projector) {
-  // Siddon's are not measured yet
-  return projector != Projector::siddon && !devices.empty() &&
+  return projector.users() == nullptr && !devices.empty() &&
                  std::all_of(devices.begin(), devices.end(), bricks_were_faster)
              ? &bricks[0]
              : nullptr;
@@ -87,7 +86,9 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
   requirements.kernels = {"bricks_table", ray_kernel(projector_, "backproject", "", "bricks").kernel};
   requirements.preferred_batch = 64;  // fewer rounds of groups that are not full, and as much memory as stacks with 16
   requirements.cost.name = "adjoint " + projector_name(projector_) + " bricks";
-  requirements.cost.bytes = projector_ == Projector::joseph ? 6 : 12;  // as measured on an H200; Siddon's as counted
+  requirements.cost.bytes = projector_ == Projector::joseph   ? 6
+                            : projector_ == Projector::siddon ? 10
+                                                              : 12;  // as measured on an H200
 }
 
 void RayBackprojection::filter_bricks(Slab& slab, Range views) const {

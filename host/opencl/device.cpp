@@ -50,8 +50,7 @@ void record_ended(DeviceState& state, bool all) {
   for (const auto& each : ended) {
     try {
       each->event.wait();
-      state.trace->add({each->name, each->device, queue_names[static_cast<int>(each->queue)],
-                        each->event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+      state.trace->add({each->name, each->device, queue_names[static_cast<int>(each->queue)], started_at(*each),
                         each->event.getProfilingInfo<CL_PROFILING_COMMAND_END>(), each->bytes});
     } catch (const cl::Error&) {  // a failed command has no times; its error is raised where it is waited for
     }
@@ -118,9 +117,16 @@ void check_bounds(const DeviceState& state, const Buffer& buffer, std::size_t of
 
 }  // namespace
 
-Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes) {
+std::uint64_t started_at(const EventState& command) {
+  return command.begun() == nullptr ? command.event.getProfilingInfo<CL_PROFILING_COMMAND_START>()
+                                    : command.begun.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+}
+
+Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes,
+                 cl::Event begun) {
   auto result = std::make_shared<EventState>();
   result->event = std::move(event);
+  result->begun = std::move(begun);
   result->queue = queue;
   result->name = std::move(name);
   result->device = state.info.name;
@@ -180,8 +186,7 @@ bool Event::ended() const {
 double Event::seconds() const {
   if (!state_) return 0;
   try {
-    return 1e-9 * static_cast<double>(state_->event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
-                                      state_->event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+    return 1e-9 * static_cast<double>(state_->event.getProfilingInfo<CL_PROFILING_COMMAND_END>() - started_at(*state_));
   } catch (const cl::Error& error) {
     throw_what_failed(*state_, error);
   }

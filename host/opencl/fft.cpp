@@ -24,10 +24,22 @@ struct Fft::Plan {
   Event transform(bool inverse, const Buffer& data, std::span<const Event> waits) {
     if (data.bytes() < 8 * length * batch)
       throw std::logic_error(fmt::format("fft: array {} is too small", data.name()));
-    return make_event(*device.state(), transforms->transform(inverse, data, wait_list(waits, Queue::compute)),
-                      Queue::compute, inverse ? "fft inverse" : "fft forward", 0);
+    return fft_event(device, *transforms, inverse, data, waits);
   }
 };
+
+// The libraries' own events are those of their last kernel.
+Event fft_event(Device& device, FftPlan& plan, bool inverse, const Buffer& data, std::span<const Event> waits) {
+  const std::vector<cl::Event> others = wait_list(waits, Queue::compute);
+  cl::Event begun;
+  try {
+    device.state()->queue(Queue::compute).enqueueBarrierWithWaitList(others.empty() ? nullptr : &others, &begun);
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), error.what(), "transforms", device.info().name);
+  }
+  return make_event(*device.state(), plan.transform(inverse, data), Queue::compute,
+                    inverse ? "fft inverse" : "fft forward", 0, std::move(begun));
+}
 
 namespace {
 

@@ -1,5 +1,4 @@
-// Batched one-dimensional complex FFTs in device memory. Behind this header: clFFT, and VkFFT
-// where clFFT does not work (fft_library.hpp).
+// Batched one-dimensional complex FFTs in device memory. Behind this header: clFFT or VkFFT (fft_library.hpp).
 #pragma once
 
 #include <cstddef>

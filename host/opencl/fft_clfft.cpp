@@ -92,7 +92,7 @@ class ClFftPlan : public FftPlan {
       clfftDestroyPlan(&handle_);
   }
   void make();
-  cl::Event transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) override;
+  cl::Event transform(bool inverse, const Buffer& data) override;
 
  private:
   void bake();
@@ -135,14 +135,11 @@ void ClFftPlan::bake() {
   baked_ = true;
 }
 
-cl::Event ClFftPlan::transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) {
-  std::vector<cl_event> list;
-  for (const auto& event : waits) list.push_back(event());
+cl::Event ClFftPlan::transform(bool inverse, const Buffer& data) {
   auto queue = device_.state()->queue(Queue::compute)();
   auto memory = static_cast<cl_mem>(data.handle());
   cl_event event = nullptr;
-  check(clfftEnqueueTransform(handle_, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &queue,
-                              static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(), &event, &memory,
+  check(clfftEnqueueTransform(handle_, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &queue, 0, nullptr, &event, &memory,
                               nullptr, static_cast<cl_mem>(scratch_.handle())),
         "clfftEnqueueTransform");
   return cl::Event(event);

@@ -14,8 +14,9 @@ enum class FftLibrary { clfft, vkfft };
 /// too. Throws ClError if the device fails, Interrupted.
 std::string fft_fault(Device device, FftLibrary library);
 
-/// The library of transforms on this device: clFFT, but VkFFT where clFFT has a fault, as it has with compilers that
-/// are built on clang 22 or later. The answer is remembered, on disk for this device and driver. Throws as fft_fault().
+/// The library of transforms on this device: VkFFT on GPUs and clFFT on others, each for the other where that has a
+/// fault, as clFFT has with compilers that are built on clang 22 or later. The answer is remembered, on disk for this
+/// device and driver. Throws as fft_fault().
 FftLibrary fft_library(const Device& device);
 
 /// Selects the library for transforms that are planned on this device from now on: for tests and benchmarks.

@@ -4,30 +4,17 @@
 #include <fmt/format.h>
 #include <vkFFT.h>
 
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
 
-class VkFftPlan : public FftPlan {
- public:
-  VkFftPlan(const Device& device, std::size_t length, std::size_t batch);
-  VkFftPlan(const VkFftPlan&) = delete;
-  VkFftPlan& operator=(const VkFftPlan&) = delete;
-  ~VkFftPlan() override { deleteVkFFT(&application_); }
-  cl::Event transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) override;
-
- private:
-  void check(VkFFTResult result, const char* call) const;
-
-  std::shared_ptr<DeviceState> state_;
-  std::size_t length_, batch_;
-  cl_device_id device_;
-  cl_context context_;
-  std::uint64_t bytes_;
-  VkFFTApplication application_ = {};
-};
-
+// Error code of OpenCL that says what VkFFT's says.
 int cl_code_of(VkFFTResult result) {
   switch (result) {
     case VKFFT_ERROR_FAILED_TO_COMPILE_PROGRAM:
@@ -42,56 +29,141 @@ int cl_code_of(VkFFTResult result) {
   }
 }
 
-void VkFftPlan::check(VkFFTResult result, const char* call) const {
+struct Shape {
+  std::size_t length, batch;
+  bool operator==(const Shape&) const = default;
+};
+
+void check(VkFFTResult result, const char* call, const Shape& shape, const DeviceState& state) {
   if (result != VKFFT_SUCCESS)
-    throw_cl_error(
-        cl_code_of(result), call,
-        fmt::format("{} transforms of length {}, VkFFT's error {}", batch_, length_, static_cast<int>(result)),
-        state_->info.name);
+    throw_cl_error(cl_code_of(result), call,
+                   fmt::format("{} transforms of length {}, VkFFT's error {}", shape.batch, shape.length,
+                               static_cast<int>(result)),
+                   state.info.name);
 }
 
-VkFftPlan::VkFftPlan(const Device& device, std::size_t length, std::size_t batch)
-    : state_(device.state()),
-      length_(length),
-      batch_(batch),
-      device_(state_->device()),
-      context_(state_->context()),
-      bytes_(8 * length * batch) {
-  VkFFTConfiguration configuration = {};
-  configuration.FFTdim = 1;
-  configuration.size[0] = length;
-  configuration.numberBatches = batch;
-  configuration.normalize = 1;
-  configuration.device = &device_;
-  configuration.context = &context_;
-  configuration.bufferSize = &bytes_;
-  if (length > 1) check(initializeVkFFT(&application_, configuration), "initializeVkFFT");
-}
-
-// VkFFT has no events: the queue is in order, and markers replace them.
-cl::Event VkFftPlan::transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) {
-  cl::CommandQueue& queue = state_->queue(Queue::compute);
-  cl::Event ended;
-  try {
-    if (!waits.empty()) queue.enqueueBarrierWithWaitList(&waits);
-    auto handle = queue();
-    auto memory = static_cast<cl_mem>(data.handle());
-    VkFFTLaunchParams launch = {};
-    launch.commandQueue = &handle;
-    launch.buffer = &memory;
-    if (length_ > 1) check(VkFFTAppend(&application_, inverse ? 1 : -1, &launch), "VkFFTAppend");
-    queue.enqueueMarkerWithWaitList(nullptr, &ended);
-  } catch (const cl::Error& error) {
-    throw_cl_error(error.err(), error.what(), fmt::format("{} transforms of length {}", batch_, length_),
-                   state_->info.name);
+// Compiled transforms of one shape, in the device's context. They hold no memory of the device.
+class Application {
+ public:
+  Application(DeviceState& state, const Shape& shape)
+      : device_(state.device()), context_(state.context()), bytes_(8 * shape.length * shape.batch) {
+    const std::string key =
+        fmt::format("VkFFT {}\n{}\n{}", VkFFTGetVersion(), shape.length, shape.batch) + fft_cache_key(state.info);
+    if (auto stored = state.cache.load(key)) {
+      VkFFTConfiguration loaded = configuration(shape);
+      loaded.loadApplicationFromString = 1;
+      loaded.loadApplicationString = stored->data();
+      if (initializeVkFFT(&application_, loaded) == VKFFT_SUCCESS) return;
+      application_ = {};
+    }
+    VkFFTConfiguration compiled = configuration(shape);
+    compiled.saveApplicationToString = 1;
+    check(initializeVkFFT(&application_, compiled), "initializeVkFFT", shape, state);
+    const auto* text = static_cast<const unsigned char*>(application_.saveApplicationString);
+    state.cache.store(key, {text, text + application_.applicationStringSize});
   }
-  return ended;
+  Application(const Application&) = delete;
+  Application& operator=(const Application&) = delete;
+  ~Application() { deleteVkFFT(&application_); }
+
+  std::size_t scratch_bytes() const { return application_.localFFTPlan->numAxisUploads[0] > 1 ? bytes_ : 0; }
+
+  VkFFTResult append(bool inverse, cl_command_queue queue, cl_mem data, cl_mem scratch) {
+    const std::lock_guard lock(mutex_);  // VkFFT keeps the arguments of a launch until it is enqueued
+    VkFFTLaunchParams launch = {};
+    launch.commandQueue = &queue;
+    launch.buffer = &data;
+    launch.tempBuffer = scratch == nullptr ? &data : &scratch;
+    return VkFFTAppend(&application_, inverse ? 1 : -1, &launch);
+  }
+
+ private:
+  VkFFTConfiguration configuration(const Shape& shape) {
+    VkFFTConfiguration result = {};
+    result.FFTdim = 1;
+    result.size[0] = shape.length;
+    result.numberBatches = shape.batch;
+    result.normalize = 1;
+    result.device = &device_;
+    result.context = &context_;
+    result.bufferSize = &bytes_;
+    result.userTempBuffer = 1;
+    result.tempBufferSize = &bytes_;
+    return result;
+  }
+
+  cl_device_id device_;
+  cl_context context_;
+  std::uint64_t bytes_;
+  VkFFTApplication application_ = {};
+  std::mutex mutex_;
+};
+
+// The device's transforms that were used last: a slab needs those of the slab before.
+class Applications {
+ public:
+  std::shared_ptr<Application> find(DeviceState& state, const Shape& shape) {
+    constexpr std::size_t most = 16;
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& each) { return each.first == shape; });
+    if (found != kept_.end()) {
+      std::rotate(found, found + 1, kept_.end());
+    } else {
+      if (kept_.size() == most) kept_.erase(kept_.begin());
+      kept_.emplace_back(shape, std::make_shared<Application>(state, shape));
+    }
+    return kept_.back().second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Shape, std::shared_ptr<Application>>> kept_;
+};
+
+std::shared_ptr<Application> application_of(DeviceState& state, const Shape& shape) {
+  const std::lock_guard lock(state.vkfft_mutex);
+  if (!state.vkfft_applications) state.vkfft_applications = std::make_shared<Applications>();
+  return std::static_pointer_cast<Applications>(state.vkfft_applications)->find(state, shape);
 }
+
+class VkFftPlan : public FftPlan {
+ public:
+  VkFftPlan(Device device, const Shape& shape) : device_(std::move(device)), shape_(shape) {
+    if (shape.length == 1) return;
+    application_ = application_of(*device_.state(), shape);
+    if (const std::size_t bytes = application_->scratch_bytes(); bytes > 0)
+      scratch_ = device_.buffer("fft scratch", bytes);
+  }
+
+  // VkFFT has no events: the queue is in order, and a marker replaces them.
+  cl::Event transform(bool inverse, const Buffer& data) override {
+    DeviceState& state = *device_.state();
+    cl::CommandQueue& queue = state.queue(Queue::compute);
+    cl::Event ended;
+    try {
+      if (application_)
+        check(application_->append(inverse, queue(), static_cast<cl_mem>(data.handle()),
+                                   static_cast<cl_mem>(scratch_.handle())),
+              "VkFFTAppend", shape_, state);
+      queue.enqueueMarkerWithWaitList(nullptr, &ended);
+    } catch (const cl::Error& error) {
+      throw_cl_error(error.err(), error.what(), fmt::format("{} transforms of length {}", shape_.batch, shape_.length),
+                     state.info.name);
+    }
+    return ended;
+  }
+
+ private:
+  Device device_;
+  Shape shape_;
+  std::shared_ptr<Application> application_;
+  Buffer scratch_;
+};
 
 }  // namespace
 
 std::unique_ptr<FftPlan> vkfft_plan(const Device& device, std::size_t length, std::size_t batch) {
-  return std::make_unique<VkFftPlan>(device, length, batch);
+  return std::make_unique<VkFftPlan>(device, Shape{length, batch});
 }
 
 }  // namespace halocline

@@ -60,6 +60,8 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   Tuning tuning;
   std::mutex fft_mutex;
   std::optional<FftLibrary> fft_library;  // once it is known
+  std::mutex vkfft_mutex;
+  std::shared_ptr<void> vkfft_applications;  // fft_vkfft.cpp
   std::shared_ptr<Trace> trace;
   std::atomic<bool> excluded{false};
   std::mutex running_mutex;
@@ -92,6 +94,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
 
 struct EventState {
   cl::Event event;
+  cl::Event begun;  // of several commands: at its end they begin; none: `event` is that of one command
   Queue queue = Queue::compute;
   std::string name, device;
   std::size_t bytes = 0;
@@ -105,9 +108,13 @@ struct KeptCommand {
   std::function<void(cl::CommandQueue& queue, const std::vector<cl::Event>* waits, cl::Event* event)> enqueue;
 };
 
+/// Nanoseconds on the device's clock from which the command ran, after it has ended.
+std::uint64_t started_at(const EventState& command);
+
 /// Wraps an event that some call on `queue` made, and remembers it for the trace. Throws ClError if an earlier command
 /// of the device has failed while it ran.
-Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes);
+Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes,
+                 cl::Event begun = {});
 /// The wait list for a command on `queue`: events of the same in-order queue need no entry.
 std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue);
 

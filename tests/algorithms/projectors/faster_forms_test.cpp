@@ -60,6 +60,7 @@ TEST(FasterForms, ThatFailTheirCheckAreNotTaken) {
   EXPECT_THAT(names, ElementsAre("projection of columns of rays", "Joseph's adjoint in bricks, 4x4x128"));
   EXPECT_THAT(kernels_of(hopper(), cone, Projector::joseph), Contains("joseph_upright_project"));
   EXPECT_THAT(kernels_of(hopper(), cone, Projector::joseph), Contains("joseph_bricks_backproject"));
+  EXPECT_THAT(kernels_of(hopper(), cone, Projector::siddon), Contains("siddon_bricks_backproject"));
   EXPECT_THAT(kernels_of(faulty, cone, Projector::joseph), Not(Contains("joseph_upright_project")));
   EXPECT_THAT(kernels_of(faulty, cone, Projector::joseph), Not(Contains("joseph_bricks_backproject")));
   const auto right = checked(cone, Projector::joseph, Directions::both, true).second;
