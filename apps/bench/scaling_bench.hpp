@@ -7,24 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "apps/bench/scaling_jobs.hpp"
 #include "host/opencl/device.hpp"
 #include "scheduling/execution/run.hpp"
 #include "scheduling/profiling/run_times.hpp"
 
 namespace halocline {
 
-/// "pdu", "tvgd", "fdk" (exact), "fdk-texture".
-const std::vector<std::string>& scaling_jobs();
-
 struct ScalingOptions {
-  std::vector<std::string> jobs;          ///< some of scaling_jobs(); empty: all that the devices can do
+  std::vector<std::string> jobs;          ///< some of scaling_jobs(); empty: the usual ones that the devices can do
   std::size_t size = 512;                 ///< voxels along each edge, views, and pixels along each edge of the detector
-  std::map<std::string, int> iterations;  ///< by job, pdu and tvgd: all of them, without a look at the gap
+  std::map<std::string, int> iterations;  ///< by job that iterates: all of them, without a look at the gap
   bool stay = false;                      ///< slabs that fit remain on the devices, whether that is faster or not
   int runs = 2;                           ///< runs of which the best counts, after one that compiles
 };
 
-/// Iterations of a job: 60 where none are given.
+/// Iterations of a job, usual_iterations() where none are given.
 int iterations_of(const ScalingOptions& options, const std::string& job);
 
 /// Devices that run together.
@@ -42,7 +40,7 @@ struct ScalingRate {
   double updates = 0;                                                   ///< voxel-iterations, or voxels times views
   RunTimes times;                                                       ///< host to host
   double predicted = 0;                                                 ///< that by the plan
-  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: time of an iteration where slabs
+  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< time of an iteration where slabs
                                                                         ///< remain, from runs of once and three times
                                                                         ///< as many; NaN: they do not fit
   double rate() const { return updates / times.least; }

@@ -20,7 +20,7 @@ namespace {
 struct ScalingCommand {
   ScalingOptions options;
   std::vector<std::size_t> sizes{512};
-  std::string jobs, iterations = "60";
+  std::string jobs, iterations;
   std::size_t out_of_core = 0;
   bool weak = false;
   BenchFormat format;
@@ -85,7 +85,7 @@ nlohmann::json runs_json(const std::vector<ScalingRate>& rates, const ScalingOpt
     put_times(run, "seconds", rate.times);
     if (!std::isnan(rate.iteration_seconds)) run["iteration_seconds"] = rate.iteration_seconds;
     if (!std::isnan(shares.iterations)) run["efficiency_of_iterations"] = shares.iterations;
-    if (!rate.job.starts_with("fdk")) run["iterations"] = iterations_of(options, rate.job);
+    if (usual_iterations(rate.job) > 0) run["iterations"] = iterations_of(options, rate.job);
     runs.push_back(std::move(run));
   }
   return runs;
@@ -109,9 +109,10 @@ std::string table(const std::vector<ScalingRate>& rates, const ScalingOptions& o
   return bench_table(rows, markdown, 2);
 }
 
-// "60", or a list such as "tvgd=50,pdu=200". jobs: those that run; none: all.
+// "60", or a list such as "tvgd=50,pdu=200". jobs: those that run; none: the usual ones.
 std::map<std::string, int> parsed_iterations(const std::string& text, const std::vector<std::string>& jobs) {
-  const std::vector<std::string> iterating{"pdu", "tvgd"};
+  std::vector<std::string> iterating = jobs.empty() ? usual_scaling_jobs() : jobs;
+  std::erase_if(iterating, [](const std::string& job) { return usual_iterations(job) == 0; });
   std::map<std::string, int> iterations;
   for (const std::string& word : words_of(text)) {
     const auto equals = word.find('=');
@@ -119,14 +120,16 @@ std::map<std::string, int> parsed_iterations(const std::string& text, const std:
     const auto number = parsed_number(word.substr(equals == std::string::npos ? 0 : equals + 1));
     const bool known =
         equals == std::string::npos || std::find(iterating.begin(), iterating.end(), job) != iterating.end();
-    if (!known || !number || *number < 1 || *number > 100000 || *number != std::floor(*number))
+    const auto& all = scaling_jobs();
+    const bool named = std::find(all.begin(), all.end(), job) != all.end() && usual_iterations(job) > 0;
+    if (!(known || named) || !number || *number < 1 || *number > 100000 || *number != std::floor(*number))
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),
                         .expected = "a whole number from 1 to 100000, or such numbers by job, as tvgd=50,pdu=200"});
-    if (!job.empty() && !jobs.empty() && std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+    if (!job.empty() && !known)
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),
-                        .expected = "jobs that `jobs` names, or leave `jobs` out"});
+                        .expected = "jobs that run: name them by `jobs`"});
     for (const std::string& each : job.empty() ? iterating : std::vector{job})
       iterations[each] = static_cast<int>(*number);
   }
@@ -150,8 +153,8 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
     for (const auto& team : teams) names.push_back(team.name);
     for (const std::size_t size : command.sizes)
       job.print(fmt::format("would run {}, {}^3, on: {}\n",
-                            fmt::join(command.options.jobs.empty() ? scaling_jobs() : command.options.jobs, ", "), size,
-                            fmt::join(names, "; ")));
+                            fmt::join(command.options.jobs.empty() ? usual_scaling_jobs() : command.options.jobs, ", "),
+                            size, fmt::join(names, "; ")));
     return;
   }
   auto& results = job.results();
@@ -174,14 +177,15 @@ std::unique_ptr<Command> bench_scaling_command() {
   Settings& settings = sub->settings;
   auto command = std::make_shared<ScalingCommand>();
   add_whole_numbers(settings, "size", command->sizes, 8, 8192,
-                    "Comma list of N: N^3 voxels, and for fdk N views of N^2 pixels. Default: 512");
+                    "Comma list of N: N^3 voxels, of a scan N views of N^2 pixels. Default: 512");
   settings
       .add("jobs", command->jobs,
-           fmt::format("Comma list of {}. Default: all that the devices can do", fmt::join(scaling_jobs(), ", ")))
+           fmt::format("Comma list of {}. Default: {}", fmt::join(scaling_jobs(), ", "),
+                       fmt::join(usual_scaling_jobs(), ",")))
       .unit("LIST");
   settings
       .add("iterations", command->iterations,
-           "pdu, tvgd: iterations, without a gap; by job as tvgd=50,pdu=200, 60 where a job is not named")
+           "Iterations without a gap, passes of a solver; by job as tvgd=50,pdu=200. Default: 60, and 10 passes")
       .unit("N|LIST");
   settings
       .add_bytes("out-of-core", command->out_of_core,

@@ -66,16 +66,26 @@ TEST_F(BenchScaling, TakesListsOfSizesAndIterationsByJob) {
     EXPECT_EQ(runs[n].contains("iterations"), runs[n]["job"] != "fdk");
     expect_times(runs[n]);
   }
+  const Words others{"bench",        "scaling",       "--size",   "16", "--jobs", "spdu,project,backproject,cgls,sirt",
+                     "--iterations", "cgls=2,spdu=3", "--device", "0",  "--runs", "1",
+                     "--no-tune",    "--json"};
+  const json more = json::parse(done(others).out)["runs"];
+  ASSERT_EQ(more.size(), 5u);
+  const double voxels = 16 * 16 * 16, passes[] = {3, 16, 16, 2 * 16, 10 * 16};
+  for (std::size_t n = 0; n < more.size(); ++n) EXPECT_EQ(more[n]["updates"], voxels * passes[n]) << more[n];
   expect_contains(done(words).out, {"16^3\njob ", "\n\n24^3\njob "});
   for (const char* bad : {"0", "fdk=3", "pdu=", "=7", "pdu=2.5", "many"})
     refused({"bench", "scaling", "--iterations", bad}, {"--iterations", "tvgd=50,pdu=200"});
+  refused({"bench", "scaling", "--iterations", "cgls=3"}, {"--iterations", "cgls=3", "--jobs"});
   refused({"bench", "scaling", "--iterations", "tvgd=5", "--jobs", "pdu"}, {"--iterations", "--jobs"});
 }
 
 TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
   const Ran ran = run({"bench", "scaling", "--jobs", "pdu,nlm", "--size", "16"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_NE(ran.err.find("--jobs has \"nlm\"; expected some of: pdu, tvgd, fdk, fdk-texture"), std::string::npos)
+  EXPECT_NE(
+      ran.err.find("--jobs has \"nlm\"; expected some of: pdu, spdu, tvgd, fdk, fdk-texture, project, backproject, "),
+      std::string::npos)
       << ran.err;
   const Ran dry = done({"bench", "scaling", "--size", "16", "--dry-run", "--out-of-core", "1M"});
   EXPECT_NE(dry.out.find("16^3, on: 1 device; 1 device, 1.00 MiB"), std::string::npos) << dry.out;

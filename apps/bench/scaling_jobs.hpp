@@ -1,0 +1,54 @@
+// Jobs of the bench of several devices: their inputs, their results, and a run of each.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "algorithms/calibration/scan_loop.hpp"
+#include "host/opencl/device.hpp"
+#include "scheduling/planning/plan.hpp"
+
+namespace halocline {
+
+/// Those that run unless others are named: "pdu", "tvgd", "fdk" (exact), "fdk-texture".
+const std::vector<std::string>& usual_scaling_jobs();
+/// All: denoisers, "fdk", "fdk-texture", "project", "backproject" (Joseph's adjoint), and the solvers of `reconstruct`
+/// that iterate.
+const std::vector<std::string>& scaling_jobs();
+/// Iterations of a denoiser (60), passes of a solver (10); 0 of a job that does not iterate.
+int usual_iterations(const std::string& job);
+/// True if no device without images can run it.
+bool needs_images(const std::string& job);
+
+/// Inputs and results of the jobs for one size, in host memory that has been touched.
+class ScalingData {
+ public:
+  /// size: voxels along each edge, views, and pixels along each edge of the detector. times: so many times the slices,
+  /// in the same field of view.
+  ScalingData(std::size_t size, std::size_t times);
+
+  struct Ran {
+    Plan plan;
+    double seconds = 0;
+  };
+  /// stays: slabs that fit remain on the devices, whether that is faster or not.
+  Ran run(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays = false);
+  /// Voxels times iterations; voxels times views, and passes of a solver.
+  double updates(const std::string& job, int iterations) const;
+
+ private:
+  Ran denoise_once(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays);
+  Ran solve_once(const std::string& job, const std::vector<Device>& devices, int passes);
+  const Volume& volume();
+  const Volume& weights();
+  const Volume& projections();
+  float* result(const Grid& grid);
+
+  Scan scan_;
+  Grid cube_;
+  Volume volume_, weights_, projections_;
+  Voxels result_;
+};
+
+}  // namespace halocline
