@@ -35,7 +35,8 @@ Samples samples_of(const FilteredRows& rows, const GriddingFrame& frame, const G
 
 // An eighth of the memory: the rest is for projections and volume. Fewer change no bit.
 std::size_t pairs_together(const Samples& samples, std::size_t rows, std::span<const DeviceModel> devices) {
-  constexpr std::size_t most_pairs = 8;
+  // the frequencies in the middle gather all views: work-items that the others of a launch have to hide
+  constexpr std::size_t most_pairs = 64;
   std::size_t most_bytes = std::size_t{1} << 28;
   if (!devices.empty())
     most_bytes = std::min_element(devices.begin(), devices.end(),
