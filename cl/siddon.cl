@@ -23,11 +23,10 @@
 //
 // This file is the reference, for every device and scan:
 //
-//   file               kernels                       for                             defines
-//   siddon.cl          project, table, backproject   all                             FACES, ARC, ENDS; IMAGE and FACES; K_UNROLL
-//   siddon_lanes.cl    project                       CPUs; the same bits             FACES, INDEX
-//   siddon_upright.cl  project                       GPUs, upright; other last bits  ROWS, ..., PLANES, INDEX
-//   siddon_bricks.cl   backproject                   GPUs, upright; other last bits  BRICK_X, ..., LAYERS
+//   file              kernels                       for                             defines
+//   siddon.cl         project, table, backproject   all                             FACES, ARC, ENDS; IMAGE and FACES; K_UNROLL
+//   siddon_lanes.cl   project                       CPUs; the same bits             FACES, INDEX
+//   siddon_bricks.cl  backproject                   GPUs, upright; other last bits  BRICK_X, ..., LAYERS
 #pragma OPENCL FP_CONTRACT OFF
 #include "gather.clh"
 #include "siddon.clh"

@@ -35,7 +35,7 @@ Requirements TvgdVariant::requirements() const {
     if (array.name == "partials")
       array.elements = std::max(array.elements, 4 * groups_along_x(parameters_.size[0]) * sums_.segments());
   need.cost.name = parameters_.adaptive_delta ? "tvgd adaptive" : "tvgd statistical";
-  need.cost.bytes = parameters_.adaptive_delta ? 30 : 26;  // bound by arithmetic
+  need.cost.bytes = parameters_.adaptive_delta ? 36 : 42;  // bound by arithmetic: as measured on an H200
   return need;
 }
 

@@ -42,9 +42,7 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       order_(shared_order(geometry, volume, projections, parameters)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
       slice_rows_(parameters.slices_innermost ? slice_rows(table_, volume, projections) : std::nullopt),
-      upright_(parameters.upright && !runs_in_faces(parameters, table_, volume, projections)
-                   ? upright_form(table_, volume, parameters.projector)
-                   : std::nullopt),
+      upright_(parameters.upright ? upright_form(table_, volume, parameters.projector) : std::nullopt),
       form_(form()),
       faces_(runs_in_faces(parameters, table_, volume, projections)) {
   if (parameters.images && parameters.projector == Projector::distance_driven)
@@ -127,7 +125,7 @@ Requirements RayProjection::requirements() const {
     requirements.arrays.push_back({.name = "stacks",
                                    .kind = ArrayKind::volume,
                                    .slice_step = UprightForm::depth_step,
-                                   .more_slices = 2 * static_cast<std::size_t>(upright_->zeros)});
+                                   .more_slices = 2 * static_cast<std::size_t>(upright_->halo)});
   }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {

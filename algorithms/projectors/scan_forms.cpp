@@ -106,11 +106,6 @@ std::vector<ScanForm> projection_forms() {
        .error = texture_error},
       {.mode = "siddon", .projector = siddon},
       {.mode = "siddon-images", .name = "Siddon's projection from images", .projector = siddon, .images = true},
-      {.mode = "siddon-upright",
-       .name = "Siddon's projection of columns of rays",
-       .projector = siddon,
-       .devices = For::gpus,
-       .upright = true},
       {.mode = "distance-driven", .projector = Projector::distance_driven},
       {.mode = "distance-driven-upright",
        .name = "distance-driven projection of columns of rays",
@@ -192,9 +187,7 @@ double tolerance_of(const ScanForm& form, const Scan& scan, const Volume& expect
 std::vector<std::string> files_of(const ScanForm& form) {
   if (form.brick != nullptr)
     return {"joseph_stacks.cl", "siddon.cl", "joseph_bricks.cl", "siddon_bricks.cl", "distance_driven_bricks.cl"};
-  if (form.upright)
-    return {"joseph.cl",         "siddon.cl",         "distance_driven.cl",
-            "joseph_upright.cl", "siddon_upright.cl", "distance_driven_upright.cl"};
+  if (form.upright) return {"joseph.cl", "distance_driven.cl", "joseph_upright.cl", "distance_driven_upright.cl"};
   if (form.innermost) return {"joseph.cl", form.adjoint ? "joseph_slices_adjoint.cl" : "joseph_slices.cl"};
   if (!form.adjoint) return {"joseph.cl", "joseph_image.cl", "siddon.cl"};
   if (form.tile != nullptr) return {"backproject.cl", "backproject_tile.cl"};

@@ -46,14 +46,10 @@ std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volum
   UprightForm form;
   form.views = views_are_near(table) ? 4 : 1;
   if (projector == Projector::joseph) return form;
-  if (projector == Projector::siddon) {
-    form.halo = 0, form.zeros = 2;
-    return form;
-  }
-  if (table.within_slice) return std::nullopt;
+  if (projector == Projector::siddon || table.within_slice) return std::nullopt;
   form.lines = touched(std::max(table.widths[0], table.widths[1])), form.voxels = touched(table.widths[2]);
   if (std::max(form.lines, form.voxels) > most_touched) return std::nullopt;
-  form.halo = form.zeros = form.voxels - 1;
+  form.halo = form.voxels - 1;
   return form;
 }
 
@@ -69,7 +65,7 @@ void RayProjection::stack_upright(Slab& slab) const {
   const std::size_t tile = turning_tile(slab.device());
   slab.launch({"upright_stack.cl", "upright_stack", turning_options(tile)}, {volume_.size[0], depth, volume_.size[1]},
               {tile, tile, 1},
-              {in("volume"), out("stacks"), slab.nx(), slab.ny(), number(held), upright_->zeros, number(depth)});
+              {in("volume"), out("stacks"), slab.nx(), slab.ny(), number(held), upright_->halo, number(depth)});
 }
 
 void RayProjection::project_upright(Slab& slab, Range views) const {
@@ -77,8 +73,8 @@ void RayProjection::project_upright(Slab& slab, Range views) const {
              depth = upright_->depth(static_cast<std::size_t>(slab.extended().count()));
   const auto group_views = static_cast<std::size_t>(upright_->views);
   const bool narrow = volume_.slice() * depth < std::size_t{1} << 31;
-  std::vector<SlabArgument> arguments{in("stacks"),    in("rays"),   inout("projections"), slab.extent(slab.interior()),
-                                      upright_->zeros, number(depth)};
+  std::vector<SlabArgument> arguments{in("stacks"),   in("rays"),   inout("projections"), slab.extent(slab.interior()),
+                                      upright_->halo, number(depth)};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, {0, number(rows)}, views));
   add_widths(arguments, parameters_.projector, table_);

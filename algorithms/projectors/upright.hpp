@@ -18,21 +18,20 @@ class Projector;
 
 /// Form of the kernels and of their stacks of voxels.
 struct UprightForm {
-  int halo = 1;               ///< slices above a slab that its rays read
-  int zeros = 1;              ///< places before the slices held, and at least after them
+  int halo = 1;               ///< slices above a slab that its rays read; places before those held, and after them
   int views = 4;              ///< of a work-group: neighbours that pass nearly the same voxels, else 1
   int lines = 0, voxels = 0;  ///< distance-driven: lines along k and slices that a pixel's shadow may touch
 
   static constexpr std::size_t group = 128;     ///< work-items of a group
   static constexpr std::size_t depth_step = 4;  ///< of which the depth of the stacks is a multiple
   std::size_t depth(std::size_t held) const {
-    return parts_of(held + 2 * static_cast<std::size_t>(zeros), depth_step) * depth_step;
+    return parts_of(held + 2 * static_cast<std::size_t>(halo), depth_step) * depth_step;
   }
   std::string options() const;
 };
 
-/// Empty if the projector has no such form for the scan: Joseph's, Siddon's (without rays in faces, for the
-/// caller to ask) and distance-driven for upright ones, the latter with pixels of up to three voxels.
+/// Empty if the projector has no such form for the scan: Joseph's and distance-driven for upright ones, the latter with
+/// pixels of up to three voxels.
 std::optional<UprightForm> upright_form(const RayTable& table, const Grid& volume, const Projector& projector);
 
 /// Key of upright projection in Tuning::choices; its value: rays_form, for other forms.

@@ -81,7 +81,7 @@ json reported(const Folder& f, const std::string& words) {
     return json::parse(content(f / "r.json"));
   };
   const auto peak = [](const json& report) { return report["host_memory"]["actual_peak_bytes"].get<double>(); };
-  // Of a few runs after the first the least: a driver that compiles takes memory, and so do the device's rates, which a
+  // The least of a few runs after the first: a driver that compiles takes memory, and so do the device's rates, which a
   // busy machine may measure again.
   ran();
   json least = ran();
