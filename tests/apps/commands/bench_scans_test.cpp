@@ -48,7 +48,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
   const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
   ASSERT_GE(results["benches"].size(), devices);
   const std::map<std::string, std::size_t> count{
-      {"project", 11}, {"backproject", 12 + local_tiles().size() + adjoint_bricks().size()}, {"fdk", 4}, {"slices", 2}};
+      {"project", 10}, {"backproject", 12 + local_tiles().size() + adjoint_bricks().size()}, {"fdk", 4}, {"slices", 2}};
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 20);
     EXPECT_EQ(bench["views"], 16);
