@@ -4,7 +4,7 @@
 //   slice(x, y) = sum over views and k of row(k) exp(2 pi i k (place + dx x + dy y)/length),      |k| < length/2,
 //
 // x and y whole numbers from the voxel (nx/2, ny/2) on, place the column that this voxel is seen in, dx and dy columns a voxel. These
-// samples are spread over a Cartesian grid of width x height frequencies by the kernel exp(beta (sqrt(1 - (t/REACH)^2) - 1)) along each
+// samples are spread over a Cartesian grid of width x height frequencies by the kernel 2^(beta (sqrt(1 - (t/REACH)^2) - 1)) along each
 // axis (Barnett, Magland & af Klinteberg 2019); an inverse transform leads to voxels, which are divided by the kernel's own. The grid
 // gathers: each of its frequencies adds up the samples that reach it, in a fixed order of lines and places on them, so nothing is
 // added by atomics, and slices do not depend on those that are computed beside them.
@@ -13,13 +13,13 @@
 // linear with weights that are the same at opposite frequencies. The highest frequency, which has no opposite, is left out.
 //
 // Arrays: spectrum[view][pair][length]; filter[length]; lines[view][8] = angle in [0, pi), ascending, place: its whole part and the
-// rest, 0, step a sample along x and y in frequencies of the grid, their reciprocals; grid[pair][x][y], frequencies 0, 1, ... -1; turned[pair][y][x], y those of
-// the volume; corrections[nx + ny]: factors of the voxels along x and along y; slice_rows[slice][2]: the detector row below and the share
+// rest, 0, step a sample along x and y in frequencies of the grid, their reciprocals; grid[pair][x][y], frequencies 0, 1, ... -1;
+// turned[pair][y][x], y those of the volume; corrections[nx + ny]: factors of the voxels along x and along y; slice_rows[slice][2]: the detector row below and the share
 // of the next. width, height and length are powers of two. No halo.
 // REACH: of the kernel, in frequencies of the grid. Tunables: PAIRS a work-item, which share the weights of samples. No bit changes.
 #pragma OPENCL FP_CONTRACT OFF
 #ifndef PAIRS
-#define PAIRS 1
+#define PAIRS 4
 #endif
 #include "extent.clh"
 #include "inline.clh"
@@ -70,9 +70,9 @@ INLINE int lines_below(__global const float* restrict lines, int views, float an
   return (int)turns * views + low;
 }
 
-// Adds the samples about a frequency, which may lie in another period of the grid.
+// Adds the samples about a frequency, which may lie in another period of the grid. left: pairs from the first of `spectrum` on.
 INLINE void gather_about(float2 about, __global const float2* restrict spectrum, __global const float* restrict lines,
-                         int length, int views, int pairs, float2 beta, float2* sums) {
+                         int length, int views, int pairs, int left, float2 beta, float2* sums) {
   const float radius = hypot(about.x, about.y);
   int begin = 0, count = views;
   if (radius > CORNER) {
@@ -95,7 +95,7 @@ INLINE void gather_about(float2 about, __global const float2* restrict spectrum,
       const float2 exponent = beta * (sqrt(squared) - 1.0f);
       const float weight = EXP2(exponent.x + exponent.y);
       const int sample = (int)k & (length - 1);
-      for (int p = 0; p < PAIRS; ++p) sums[p] += weight * row[min(p, pairs - 1) * length + sample];
+      for (int p = 0; p < PAIRS; ++p) sums[p] += weight * row[min(p, left - 1) * length + sample];
     }
   }
 }
@@ -112,7 +112,8 @@ __kernel void gridding_gather(__global const float2* restrict spectrum, __global
   const float2 begin = (float2)((float)x, (float)y) - period * floor(((float2)((float)x, (float)y) + limits) / period);
   for (float v = begin.y; v <= limits.y; v += period.y)
     for (float u = begin.x; u <= limits.x; u += period.x)
-      gather_about((float2)(u, v), spectrum + (size_t)first * length, lines, length, views, pairs, beta, sums);
+      gather_about((float2)(u, v), spectrum + (size_t)first * length, lines, length, views, pairs, pairs - first, beta,
+                   sums);
   for (int p = 0; p < PAIRS && first + p < pairs; ++p) grid[((size_t)(first + p) * width + x) * height + y] = sums[p];
 }
 

@@ -35,8 +35,9 @@ Samples samples_of(const FilteredRows& rows, const GriddingFrame& frame, const G
 
 // An eighth of the memory: the rest is for projections and volume. Fewer change no bit.
 std::size_t pairs_together(const Samples& samples, std::size_t rows, std::span<const DeviceModel> devices) {
-  // the frequencies in the middle gather all views: work-items that the others of a launch have to hide
-  constexpr std::size_t most_pairs = 64;
+  // The frequencies in the middle gather all views: work-items that the others of a launch have to hide. The pieces in
+  // which a volume leaves have an eighth of its slices.
+  const std::size_t most_pairs = std::clamp<std::size_t>(std::bit_ceil(parts_of(rows, 16)), 16, 64);
   std::size_t most_bytes = std::size_t{1} << 28;
   if (!devices.empty())
     most_bytes = std::min_element(devices.begin(), devices.end(),
@@ -109,8 +110,8 @@ void Gridding::start(Slab& slab) const {
     slab.set(name, values->data(), values->size() * sizeof(float));
 }
 
-KernelSpec Gridding::kernel(const char* name) const {
-  return {"gridding.cl", name, fmt::format("-D REACH={:.1f}f", gridding_reach)};
+KernelSpec Gridding::kernel(const char* name, const DeviceInfo& device) const {
+  return {"gridding.cl", name, fmt::format("-D PAIRS={} -D REACH={:.1f}f", pairs_an_item(device), gridding_reach)};
 }
 
 // Two slices a pair in "turned", but for the corrections. Pairs are counted from the slab's first.
@@ -118,16 +119,14 @@ void Gridding::make_images(Slab& slab, Range views, Range pairs) const {
   const std::size_t length = filter_.rows().length, count = pairs.size(), ny = grid_.size[1];
   const auto [width, height] = std::pair{frame_.width, frame_.height};
   filter_.transform(slab, views, pairs);
-  slab.launch(kernel("gridding_filter"), {length, count, views.size()},
+  slab.launch(kernel("gridding_filter", slab.device()), {length, count, views.size()},
               {inout("spectrum"), in("filter"), in("lines"), number(length), number(count), number(views.count())});
-  KernelSpec gather = kernel("gridding_gather");
-  const std::size_t pairs_an_item = std::min<std::size_t>(pairs_, slab.device().cpu() ? 8 : 4);
-  gather.options += fmt::format(" -D PAIRS={}", pairs_an_item);
-  slab.launch(gather, {height, width, parts_of(count, pairs_an_item)}, work_group_within({32, 4, 1}, slab.device()),
+  slab.launch(kernel("gridding_gather", slab.device()), {height, width, parts_of(count, pairs_an_item(slab.device()))},
+              work_group_within({32, 4, 1}, slab.device()),
               {in("spectrum"), in("lines"), out("grid"), number(length), number(views.count()), number(count),
                number(width), number(height), frame_.limits, frame_.beta});
   slab.fft("grid", height, count * width, true);
-  slab.launch(kernel("gridding_turn"), {ny, width, count}, work_group_within({8, 8, 1}, slab.device()),
+  slab.launch(kernel("gridding_turn", slab.device()), {ny, width, count}, work_group_within({8, 8, 1}, slab.device()),
               {in("grid"), out("turned"), number(width), number(height), number(ny), number(count)});
   slab.fft("turned", width, count * ny, true);
 }
@@ -145,7 +144,7 @@ void Gridding::accumulate(Slab& slab, Range views, Range slices, const Scalars&)
     const auto touched = [&](std::int64_t z) { return !common(frame_.rows_of({z, z + 1}, all), rows).empty(); };
     while (!between.empty() && !touched(between.begin)) ++between.begin;
     while (!between.empty() && !touched(between.end - 1)) --between.end;
-    slab.launch(kernel("gridding_store"), between,
+    slab.launch(kernel("gridding_store", slab.device()), between,
                 {in("turned"), in("corrections"), in("slice_rows"), inout("volume"), slab.extent(between),
                  number(frame_.width), number(rows.begin), number(rows.count())});
   }

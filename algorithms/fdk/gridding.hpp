@@ -30,7 +30,10 @@ class Gridding : public BackprojectionMethod {
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override;
 
  private:
-  KernelSpec kernel(const char* name) const;
+  KernelSpec kernel(const char* name, const DeviceInfo& device) const;
+  std::size_t pairs_an_item(const DeviceInfo& device) const {
+    return std::min<std::size_t>(pairs_, device.cpu() ? 8 : 4);
+  }
   void make_images(Slab& slab, Range views, Range pairs) const;
 
   Grid grid_;

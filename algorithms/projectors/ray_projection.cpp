@@ -162,7 +162,7 @@ Requirements RayProjection::requirements() const {
   if (form_ == Form::upright) {
     requirements.halo_high = upright_->halo;
     requirements.cost.name += " upright";
-    // as measured on an H200; Siddon's as counted
+    // as measured on an H200
     requirements.cost.bytes = parameters_.projector == Projector::distance_driven ? 15 : 6;
   }
   return requirements;

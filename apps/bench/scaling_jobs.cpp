@@ -1,5 +1,8 @@
 #include "apps/bench/scaling_jobs.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,6 +11,7 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
@@ -16,12 +20,12 @@ bool is_denoiser(const std::string& job) {
   return job == "pdu" || job == "spdu" || job == "tvgd";
 }
 
+}  // namespace
+
 bool is_solver(const std::string& job) {
   static const std::vector<std::string> solvers = reconstruction_methods();
   return job != "fdk" && std::find(solvers.begin(), solvers.end(), job) != solvers.end();
 }
-
-}  // namespace
 
 const std::vector<std::string>& usual_scaling_jobs() {
   static const std::vector<std::string> jobs{"pdu", "tvgd", "fdk", "fdk-texture"};
@@ -40,6 +44,13 @@ const std::vector<std::string>& scaling_jobs() {
 
 int usual_iterations(const std::string& job) {
   return is_denoiser(job) ? 60 : is_solver(job) ? 10 : 0;
+}
+
+void check_scaling_jobs(const std::vector<std::string>& jobs) {
+  const auto& known = scaling_jobs();
+  for (const auto& job : jobs)
+    if (std::find(known.begin(), known.end(), job) == known.end())
+      throw InputError(fmt::format("`jobs` has \"{}\"; expected some of: {}", job, fmt::join(known, ", ")));
 }
 
 bool needs_images(const std::string& job) {

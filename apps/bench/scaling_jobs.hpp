@@ -18,6 +18,9 @@ const std::vector<std::string>& usual_scaling_jobs();
 const std::vector<std::string>& scaling_jobs();
 /// Iterations of a denoiser (60), passes of a solver (10); 0 of a job that does not iterate.
 int usual_iterations(const std::string& job);
+bool is_solver(const std::string& job);
+/// Throws InputError that names `jobs` unless all of these are known.
+void check_scaling_jobs(const std::vector<std::string>& jobs);
 /// True if no device without images can run it.
 bool needs_images(const std::string& job);
 

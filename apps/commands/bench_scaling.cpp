@@ -113,6 +113,8 @@ std::string table(const std::vector<ScalingRate>& rates, const ScalingOptions& o
 std::map<std::string, int> parsed_iterations(const std::string& text, const std::vector<std::string>& jobs) {
   std::vector<std::string> iterating = jobs.empty() ? usual_scaling_jobs() : jobs;
   std::erase_if(iterating, [](const std::string& job) { return usual_iterations(job) == 0; });
+  if (iterating.empty() && !text.empty())
+    throw InputError(fmt::format("`iterations` is \"{}\", but no job that `jobs` names iterates; leave it out", text));
   std::map<std::string, int> iterations;
   for (const std::string& word : words_of(text)) {
     const auto equals = word.find('=');
@@ -121,7 +123,7 @@ std::map<std::string, int> parsed_iterations(const std::string& text, const std:
     const bool known =
         equals == std::string::npos || std::find(iterating.begin(), iterating.end(), job) != iterating.end();
     const auto& all = scaling_jobs();
-    const bool named = std::find(all.begin(), all.end(), job) != all.end() && usual_iterations(job) > 0;
+    const bool named = std::find(all.begin(), all.end(), job) != all.end();
     if (!(known || named) || !number || *number < 1 || *number > 100000 || *number != std::floor(*number))
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),
@@ -129,7 +131,7 @@ std::map<std::string, int> parsed_iterations(const std::string& text, const std:
     if (!job.empty() && !known)
       throw InputError({.what = "`iterations`",
                         .found = fmt::format("\"{}\"", word),
-                        .expected = "jobs that run: name them by `jobs`"});
+                        .expected = "jobs that iterate, and that `jobs` names"});
     for (const std::string& each : job.empty() ? iterating : std::vector{job})
       iterations[each] = static_cast<int>(*number);
   }
@@ -138,6 +140,7 @@ std::map<std::string, int> parsed_iterations(const std::string& text, const std:
 
 void run_bench_scaling(Job& job, ScalingCommand& command) {
   command.options.jobs = words_of(command.jobs);
+  check_scaling_jobs(command.options.jobs);
   command.options.iterations = parsed_iterations(command.iterations, command.options.jobs);
   const auto teams = teams_of(job, command);
   std::size_t times = 1;
@@ -192,8 +195,9 @@ std::unique_ptr<Command> bench_scaling_command() {
                  "Also the first device with this budget, with which the volume is streamed in slabs")
       .unit("BYTES");
   settings.add("weak", command->weak, "Also N times the slices on N devices");
-  settings.add("stay", command->options.stay,
-               "Slabs that fit stay on the devices, also where it is faster to stream them beside the kernels");
+  settings.add(
+      "stay", command->options.stay,
+      "Denoisers: slabs that fit stay on the devices, also where it is faster to stream them beside the kernels");
   settings.add("runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
       .whole_from(1, 100)
       .unit("N");

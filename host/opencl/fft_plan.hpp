@@ -21,9 +21,6 @@ std::unique_ptr<FftPlan> vkfft_plan(const Device& device, std::size_t length, st
 /// The transforms as one event, from `waits` and the commands before to the end of the last one.
 Event fft_event(Device& device, FftPlan& plan, bool inverse, const Buffer& data, std::span<const Event> waits);
 
-/// Key of what is kept on disk for this device and driver.
-std::string fft_cache_key(const DeviceInfo& info);
-
 /// Stands as long as one of these is held: clFFT's set-up of this process, with the kernels that it has compiled.
 std::shared_ptr<void> clfft_setup();
 

@@ -302,13 +302,13 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   run_fdk(devices, stack, geometry, parameters, counts);
 }
 
-// Parallel beams in Fourier space, with a row more than pairs, in three slabs.
+// Parallel beams in Fourier space: three slabs, and a whole with a work-item whose last pairs are beyond the rows.
 void run_gridding(const Devices& devices, bool displaced) {
   CircularOptions circle{.sid = 100, .sdd = 0, .projections = 13, .arc = displaced ? 360.0 : 180.0};
   circle.projection_offset_x = displaced ? 6 : 0;
-  const Volume stack = reference::random_volume(reference::detector(9, 5, 13, 3, 3), 5);
-  fdk(stack, circular_geometry(circle), default_grid({7, 5, 4}, {3, 4, 3.2}), {.algorithm = FdkAlgorithm::gridding},
-      devices, {.plan = {.minimum_slabs = 3}});
+  const Volume stack = reference::random_volume(reference::detector(9, displaced ? 18 : 5, 13, 3, 3), 5);
+  fdk(stack, circular_geometry(circle), default_grid({7, 5, 4}, {3, 4, displaced ? 13 : 3.2}),
+      {.algorithm = FdkAlgorithm::gridding}, devices, {.plan = {.minimum_slabs = displaced ? 1 : 3}});
 }
 
 // Rays of a gap from the opposite side.

@@ -87,6 +87,8 @@ TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
       ran.err.find("--jobs has \"nlm\"; expected some of: pdu, spdu, tvgd, fdk, fdk-texture, project, backproject, "),
       std::string::npos)
       << ran.err;
+  refused({"bench", "scaling", "--jobs", "nlm", "--dry-run"}, {"--jobs", "nlm"});
+  refused({"bench", "scaling", "--jobs", "fdk,project", "--iterations", "5"}, {"--iterations", "--jobs"});
   const Ran dry = done({"bench", "scaling", "--size", "16", "--dry-run", "--out-of-core", "1M"});
   EXPECT_NE(dry.out.find("16^3, on: 1 device; 1 device, 1.00 MiB"), std::string::npos) << dry.out;
 }
