@@ -214,9 +214,15 @@ TEST_F(Tune, TunablesChangeNoBit) {
       tuning.choices[tunable.key()] = std::to_string(value);
       use_tuning(device, tuning);
       const int batch = tunable.name == batch_tunable ? value / 8 : 0;  // 13 views are few
-      if (tunable.kernel == "backproject_exact") EXPECT_TRUE(adjoint(false, batch) == exact);
-      if (tunable.kernel == "backproject_image" && images) EXPECT_TRUE(adjoint(true, batch) == textures);
-      if (tunable.kernel == "siddon_backproject") EXPECT_TRUE(rays(Projector::siddon) == siddon);
+      if (tunable.kernel == "backproject_exact") {
+        EXPECT_TRUE(adjoint(false, batch) == exact);
+      }
+      if (tunable.kernel == "backproject_image" && images) {
+        EXPECT_TRUE(adjoint(true, batch) == textures);
+      }
+      if (tunable.kernel == "siddon_backproject") {
+        EXPECT_TRUE(rays(Projector::siddon) == siddon);
+      }
     }
   }
 }
@@ -251,7 +257,9 @@ TEST_F(Tune, IsKeptForTheClassOfProblemAlone) {
   for (const auto& item : result.items) {
     const auto at = result.tuning.problems.find(*sizes.problem());
     const bool group = at != result.tuning.problems.end() && at->second.groups.contains(item.name);
-    if (group) EXPECT_TRUE(item.changed()) << item.name;
+    if (group) {
+      EXPECT_TRUE(item.changed()) << item.name;
+    }
     EXPECT_LE(item.least_gain, item.largest_gain) << item.name;
   }
   EXPECT_THROW(tune(device, {.classes = {"pdu"}, .problem = sizes}), InputError);
@@ -274,7 +282,9 @@ TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
                          return tunable.kernel == item.name && choices.contains(tunable.key());
                        });
     EXPECT_EQ(item.changed(), found) << item.name;
-    if (item.changed()) EXPECT_LT(item.seconds_after, item.seconds_before) << item.name;
+    if (item.changed()) {
+      EXPECT_LT(item.seconds_after, item.seconds_before) << item.name;
+    }
   }
 }
 
