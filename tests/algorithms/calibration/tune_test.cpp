@@ -21,6 +21,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace halocline::tune_test {
 namespace {
@@ -369,7 +370,7 @@ TEST_F(Tune, TheTableHasEveryCandidate) {
   EXPECT_GE(values["siddon_backproject group"].size(), 16u);
   EXPECT_THAT(values["siddon_backproject K_UNROLL"], ElementsAre("16", "2", "4", "8"));
   const Ran text = done({"tune", "--class", "project", "--volume", "14,12,13", "--detector", "16,15", "--views", "5",
-                         "--seconds", "1", "--table", "--quiet", "--device", "0"});
+                         "--seconds", sanitized ? "20" : "1", "--table", "--quiet", "--device", "0"});
   EXPECT_THAT(text.out, HasSubstr("K_UNROLL"));
   EXPECT_THAT(text.out, HasSubstr("before"));
   EXPECT_THAT(text.out, HasSubstr("spread"));
