@@ -107,7 +107,7 @@ void Recorder::gather(StepStatement statement, PassBuilder& builder) {
   for (const auto& storage : statement.reads) reads.push_back(storage->name);
   for (const auto& storage : statement.writes) writes.push_back(name_to_write(*storage));
   for (const Scalar& each : statement.scalars) numbers.push_back(number_of(each));
-  perform(statement.make(reads, writes, numbers), {}, statement.scope.get());
+  perform(statement.make(reads, writes, numbers), {}, statement.scope);
 }
 
 void Recorder::gather(Assignment assignment, PassBuilder& builder) {
@@ -136,7 +136,7 @@ void Recorder::perform_gathered(PassBuilder& gathered) {
     }
     const auto size = kind == ArrayKind::volume ? volume_->size : projections_->size;
     perform(step_of(kernel, names, std::move(numbers), kind, size, variants_), sums,
-            builder.statements().front().scope.get());
+            builder.statements().front().scope);
     ++passes_;
   }
   for (const Assignment& each : std::exchange(after_, {})) perform(each);

@@ -62,7 +62,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   virtual std::string allocate(ArrayKind kind) = 0;
   /// Adds arrays that steps read, and what fills them.
   virtual void extend(const Program& program) = 0;
-  virtual void perform(Step step, const Sums& sums, const Scope* scope) = 0;
+  virtual void perform(Step step, const Sums& sums, const std::shared_ptr<const Scope>& scope) = 0;
   virtual Number number_of(const Scalar& scalar) = 0;
   /// Comes before a statement joins a pass.
   virtual void prepare(std::vector<Scalar>&, const std::shared_ptr<const Scope>&) {}

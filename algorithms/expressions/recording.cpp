@@ -103,7 +103,7 @@ class ProgramRecorder : public Recorder {
   // Functions that follow the sums of a step.
   struct Reduction {
     std::vector<std::function<void(Scalars&)>> then;
-    const Scope* scope;
+    std::shared_ptr<const Scope> scope;
   };
 
   std::string allocate(ArrayKind kind) override {
@@ -123,7 +123,7 @@ class ProgramRecorder : public Recorder {
     program.start.insert(program.start.end(), more.start.begin(), more.start.end());
   }
 
-  void perform(Step step, const Sums& sums, const Scope* its_scope) override {
+  void perform(Step step, const Sums& sums, const std::shared_ptr<const Scope>& its_scope) override {
     if (its_scope != nullptr) {
       step.due = its_scope->due;
       if (step.over != Domain::slices && its_scope->views) step.views = its_scope->views;
@@ -157,7 +157,7 @@ class ProgramRecorder : public Recorder {
 
   // Variables change with the sums of the program: what follows from them is computed after the sums before it.
   void prepare(std::vector<Scalar>& scalars, const std::shared_ptr<const Scope>& its_scope) override {
-    const bool same = reduction_ && (reduction_->scope == its_scope.get() || is_always_due(reduction_->scope));
+    const bool same = reduction_ && (reduction_->scope == its_scope || is_always_due(reduction_->scope.get()));
     if (!same) return;
     for (Scalar& scalar : scalars) {
       const auto node = scalar.node();
@@ -187,7 +187,7 @@ class ProgramRecorder : public Recorder {
           [name, function = before->in_program](Scalars& known) { known[name] = function(known); });
       before->in_program = scalar_named(name);
     }
-    if (reduction_->scope == assignment.scope.get())
+    if (reduction_->scope == assignment.scope)
       reduction_->then.push_back(run);
     else
       reduction_->then.push_back([run, its = assignment.scope](Scalars& known) {

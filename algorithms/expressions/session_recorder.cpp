@@ -152,7 +152,7 @@ std::vector<double> SessionRecorder::numbers(const KeptJob& job) {
   return result;
 }
 
-void SessionRecorder::perform(Step step, const Sums& sums, const Scope*) {
+void SessionRecorder::perform(Step step, const Sums& sums, const std::shared_ptr<const Scope>&) {
   session_.extend_halo(step.halo_low, step.halo_high);
   if (job_) {
     if (!sums.empty()) job_->numbers->add_sums(step, sums, fp64());

@@ -48,7 +48,7 @@ class SessionRecorder : public Recorder {
   };
   std::string allocate(ArrayKind kind) override;
   void extend(const Program& program) override { session_.extend_now(program); }
-  void perform(Step step, const Sums& sums, const Scope* scope) override;
+  void perform(Step step, const Sums& sums, const std::shared_ptr<const Scope>& scope) override;
   Number number_of(const Scalar& scalar) override;
   void flush_many();
 

@@ -259,7 +259,7 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
   const auto [columns, rows, views] = counts.grid().size;
   std::vector<char> lit(rows * views, 0);  // by row, so that threads do not meet
   const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
-  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+  parallel_slices(rows, [&, columns, rows, views](std::size_t row) {
     std::vector<float> line(columns);
     std::vector<SeenPixel> seen(columns);
     const auto* pixels = out_.pixels.data() + row * columns;
@@ -382,7 +382,7 @@ std::vector<float> CountsCalibrator::beams_in_air(const VolumeSource& counts, co
                                                 bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u1), 0));
   const std::string region = fmt::format("the air region {},{},{},{}", u0, v0, u1, v1);
   if (good == 0) throw InputError(fmt::format("{}: {} has no good pixel; choose another", name, region));
-  parallel_slices(views, [&, columns = columns, rows = rows, u0 = u0, v0 = v0, u1 = u1, v1 = v1](std::size_t view) {
+  parallel_slices(views, [&, columns, rows, u0, v0, u1, v1](std::size_t view) {
     std::vector<float> line(u1 - u0);
     double sum = 0;
     std::size_t lit = 0;
@@ -439,7 +439,7 @@ void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
   const MendedSource mended(counts, out_.replaced);
   out_.report.looked_for_rings = true;
   std::vector<float> details(rows * columns, 0.0f), means = details;
-  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+  parallel_slices(rows, [&, columns, rows, views](std::size_t row) {
     const auto& lost = out_.bad_rows;  // they take what others have
     if (std::binary_search(lost.begin(), lost.end(), row)) return;
     std::vector<float> line(columns), values(columns * views);

@@ -102,7 +102,7 @@ std::vector<double> weights_of_next(const VolumeSource& stack, const Unmeasured&
   const auto [columns, rows, all] = stack.grid().size;
   const std::size_t features = rows > 1 ? 26 : 8, count = std::min(all, views_to_learn);
   std::vector<RidgeRegression> of_views(count, RidgeRegression(features));
-  parallel_slices(count, [&, columns = columns, rows = rows, all = all](std::size_t n) {
+  parallel_slices(count, [&, columns, rows, all](std::size_t n) {
     const std::size_t view = n * all / count, pixels = columns * rows;
     const ViewsAround around(stack, unmeasured, values, view, views_beside_a_value);
     std::vector<double> next;

@@ -34,7 +34,7 @@ DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, cons
     const auto end = block.begin() + static_cast<std::ptrdiff_t>(values * views);
     if (!std::all_of(block.begin(), end, [](float each) { return std::isfinite(each); }))
       require_finite(line_integrals, name);
-    parallel_slices(count, [&, columns = columns, views = views](std::size_t row) {
+    parallel_slices(count, [&, columns, views](std::size_t row) {
       std::vector<float> lines;
       for (std::size_t view = 0; view < views; ++view) {
         const auto line = block.begin() + static_cast<std::ptrdiff_t>(view * values + row * columns);

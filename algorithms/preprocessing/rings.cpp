@@ -20,7 +20,7 @@ constexpr double clearly_alike = 0.35;  // of the details
 constexpr double least_deviations = 5;  // and of that, of independent ones
 constexpr double alike_here = 0.5;      // of those around a pixel
 constexpr double slack = 1.25;          // mirror images fall between pixels
-constexpr std::ptrdiff_t beside = 1;    // pixels that they may be off by
+constexpr std::ptrdiff_t most_off = 1;  // pixels that they may be off by
 
 /// Correlation of rows with their mirror images, in which column n is column sum - n. Columns nearer to the axis than
 /// `apart` do not count.
@@ -51,8 +51,8 @@ std::optional<std::ptrdiff_t> sum_of_mirrored(const std::vector<float>& details,
   const auto pairs = static_cast<double>(details.size()) / 2;
   best = std::max(clearly_alike, least_deviations / std::sqrt(pairs));
   std::optional<std::ptrdiff_t> found;
-  for (std::ptrdiff_t sum = axis - beside; sum <= axis + beside; ++sum)
-    if (const double alike = likeness(details, columns, sum, 0, beside); alike > best) best = alike, found = sum;
+  for (std::ptrdiff_t sum = axis - most_off; sum <= axis + most_off; ++sum)
+    if (const double alike = likeness(details, columns, sum, 0, most_off); alike > best) best = alike, found = sum;
   return found;
 }
 
@@ -65,7 +65,7 @@ class RowOfDetails {
   /// The best correlation of the details around column n with the mirror image, which may be a pixel off.
   double likeness(std::ptrdiff_t n, std::ptrdiff_t reach) const {
     double best = 0;
-    for (std::ptrdiff_t shift = -beside; shift <= beside; ++shift) {
+    for (std::ptrdiff_t shift = -most_off; shift <= most_off; ++shift) {
       double products = 0, here = 0, there = 0;
       for (std::ptrdiff_t m = n - reach; m <= n + reach; ++m) {
         const double a = at(m), b = at(sum_ - m + shift);
@@ -82,7 +82,8 @@ class RowOfDetails {
   double beyond(std::ptrdiff_t n) const {
     const double here = at(n), sign = here < 0 ? -1 : 1;
     double there = 0;
-    for (std::ptrdiff_t shift = -beside; shift <= beside; ++shift) there = std::max(there, sign * at(sum_ - n + shift));
+    for (std::ptrdiff_t shift = -most_off; shift <= most_off; ++shift)
+      there = std::max(there, sign * at(sum_ - n + shift));
     return sign * std::max(0.0, std::abs(here) - slack * there);
   }
 
@@ -136,7 +137,7 @@ std::vector<float> ring_offsets(const std::vector<float>& details, const std::ve
     const RowOfDetails row(details.data() + first, count, *sum);
     for (std::ptrdiff_t n = 0; n < count; ++n) {
       float& offset = offsets[first + static_cast<std::size_t>(n)];
-      if (std::abs(2 * n - *sum) <= 2 * beside)
+      if (std::abs(2 * n - *sum) <= 2 * most_off)
         offset = 0;
       else if (*sum - n >= 0 && *sum - n < count && row.likeness(n, reach) >= alike_here)
         offset = static_cast<float>(row.beyond(n));

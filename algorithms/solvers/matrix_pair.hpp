@@ -19,7 +19,7 @@ bool have_matrix_units(std::span<const DeviceModel> devices);
 /// Reason why a solver takes the matrix, or does not: for people who left the choice to it.
 struct OperatorChoice {
   OperatorForm form = OperatorForm::rays;  ///< not OperatorForm::automatic
-  std::string reason;
+  std::string reason{};
   bool stored() const { return form != OperatorForm::rays; }
 };
 /// The choice for the geometry, whose views are sorted by subset. Throws InputError for `operator = matrix` of a method

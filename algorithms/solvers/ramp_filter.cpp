@@ -43,7 +43,7 @@ void append_sums(std::vector<float>& table, std::size_t length) {
 }  // namespace
 
 RampFilter::RampFilter(expressions::Recording& on) : on_(on), size_(on.volumes().grid().size), scale_{} {
-  const Grid& volume = on.volumes().grid();
+  const Grid volume = on.volumes().grid();
   Program& program = on.program();
   for (std::size_t axis = 0; axis < 2; ++axis) scale_[axis] = static_cast<float>(1 / volume.spacing[axis]);
   if (std::abs(volume.direction[5]) < 0.99)

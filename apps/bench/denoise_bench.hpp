@@ -17,11 +17,11 @@ namespace halocline {
 using VolumeSize = std::array<std::size_t, 3>;
 
 struct DenoiseBenchOptions {
-  std::optional<VolumeSize> volume;  ///< voxels along the axes; none: 512^3 on GPUs, 192^3 on CPUs, less to fit
-  std::vector<std::string> methods;  ///< some of pdu, spdu, tvgd, pdu4d; empty: all
+  std::optional<VolumeSize> volume{};  ///< voxels along the axes; none: 512^3 on GPUs, 192^3 on CPUs, less to fit
+  std::vector<std::string> methods{};  ///< some of pdu, spdu, tvgd, pdu4d; empty: all
   /// Names by form_name(), at least one of each of `methods`, or "all"; empty: in-place and 1 and 2 stages with 32
   /// and 16 bits, and all of tvgd and pdu4d.
-  std::vector<std::string> forms;
+  std::vector<std::string> forms{};
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< time of measuring a form; no less than one pass
 };

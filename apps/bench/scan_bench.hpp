@@ -25,18 +25,18 @@ std::vector<std::string> scan_bench_modes(ScanBench bench);
 
 struct ScanBenchOptions {
   /// N: of N^3 voxels and views of N^2 pixels. none: 512 on GPUs, 1024 there for slices, 128 on CPUs, less to fit
-  std::optional<std::size_t> size;
-  std::optional<std::size_t> views;  ///< none: the size; 128 for slices
+  std::optional<std::size_t> size{};
+  std::optional<std::size_t> views{};  ///< none: the size; 128 for slices
   /// project, backproject, fdk: so many slices of N^2 voxels and a parallel beam, instead of a cone beam and N slices;
   /// and rows of its detector of N columns. none: a row on each slice
-  std::optional<std::size_t> slices, rows;
+  std::optional<std::size_t> slices{}, rows{};
   bool fan_stack = false;  ///< a stack of fans in place of the parallel beam
   /// Pixels of a view (columns, rows); slices: and of each slice. none: `size` squared. Without slices only with
   /// `volume`
-  std::optional<std::array<std::size_t, 2>> detector, slice;
+  std::optional<std::array<std::size_t, 2>> detector{}, slice{};
   /// project, backproject, fdk: voxels along i, j, k, with `detector`, in place of `size`
-  std::optional<std::array<std::size_t, 3>> volume;
-  std::vector<std::string> modes;  ///< empty: all
+  std::optional<std::array<std::size_t, 3>> volume{};
+  std::vector<std::string> modes{};  ///< empty: all
   double seconds = 0.3;            ///< time of measuring a mode; no less than one run
 };
 

@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char magic[] = {'h', 'a', 'l', 'o', 's', 't', 'a', 't'};
+constexpr char state_magic[] = {'h', 'a', 'l', 'o', 's', 't', 'a', 't'};
 constexpr std::size_t part_bytes = std::size_t{4} << 20;  // bytes that have a checksum
 
 nlohmann::json text_of(const CheckpointReader& file, const std::string& path) {
-  return read_checkpoint_text(file, read_checkpoint_head(file, magic, path, true), path);
+  return read_checkpoint_text(file, read_checkpoint_head(file, state_magic, path, true), path);
 }
 
 struct Place {
@@ -126,7 +126,7 @@ void write_state(const RunState& state, nlohmann::json text, const std::string& 
     at += bytes;
   }
   const std::string written = checkpoint_text(text);
-  const CheckpointHead head = checkpoint_head(magic, written, at);
+  const CheckpointHead head = checkpoint_head(state_magic, written, at);
   file.write_at(at, written.data(), written.size());
   file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
   file.commit();

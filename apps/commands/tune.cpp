@@ -78,7 +78,7 @@ std::string all_values(const TuneResult& result) {
 }
 
 nlohmann::json item_json(const TunedItem& item) {
-  nlohmann::json json{{"class", item.tune_class},
+  nlohmann::json text{{"class", item.tune_class},
                       {"name", item.name},
                       {"before", item.before},
                       {"after", item.after},
@@ -87,23 +87,23 @@ nlohmann::json item_json(const TunedItem& item) {
                       {"gain_in_turns", {item.least_gain, item.largest_gain}},
                       {"trials", nlohmann::json::array()}};
   for (const auto& trial : item.trials)
-    json["trials"].push_back({{"tunable", trial.tunable},
+    text["trials"].push_back({{"tunable", trial.tunable},
                               {"value", trial.value},
                               {"mark", mark_text(trial.mark)},
                               {"seconds", trial.times.least},
                               {"median_seconds", trial.times.median},
                               {"runs", trial.times.runs}});
-  return json;
+  return text;
 }
 
 nlohmann::json tune_json(const Device& device, const TuneOptions& options, const TuneResult& result) {
-  nlohmann::json json{{"device", device_json(device.info())},
+  nlohmann::json text{{"device", device_json(device.info())},
                       {"problems", scope_of(options)},
                       {"seconds", result.seconds},
                       {"left_out", result.left_out},
                       {"items", nlohmann::json::array()}};
-  for (const auto& item : result.items) json["items"].push_back(item_json(item));
-  return json;
+  for (const auto& item : result.items) text["items"].push_back(item_json(item));
+  return text;
 }
 
 void run(Job& job, TuneCommand& command) {

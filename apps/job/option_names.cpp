@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-constexpr OptionName names[] = {
+constexpr OptionName known_names[] = {
     // devices and memory
     {"check_variant()", "'halocline devices --check'"},
     // volumes
@@ -66,7 +66,7 @@ constexpr OptionName names[] = {
 
 std::optional<std::string> words_of(std::string_view name, std::string_view command) {
   const OptionName* found = nullptr;
-  for (const auto& each : names)
+  for (const auto& each : known_names)
     if (each.name == name && (each.command == command || (each.command.empty() && found == nullptr))) found = &each;
   if (found != nullptr) return std::string(found->words);
   const bool plain =
@@ -117,7 +117,7 @@ Running& running() {
 }  // namespace
 
 std::span<const OptionName> option_names() {
-  return names;
+  return known_names;
 }
 
 std::string in_options(std::string_view text, std::string_view command) {

@@ -10,7 +10,8 @@
 namespace halocline {
 namespace {
 
-constexpr double width = 560, height = 320, left = 84, right = 544, top = 30, bottom = 262;
+constexpr double page_width = 560, page_height = 320, frame_left = 84, frame_right = 544, frame_top = 30,
+                 frame_bottom = 262;
 
 struct Axis {
   bool log = false;
@@ -89,19 +90,24 @@ constexpr const char* white_ground = R"(<rect width="560" height="320" fill="whi
 std::string axes_svg(const Curve& curve, const Axis& x, const Axis& y) {
   std::string svg;
   for (const Tick& tick : ticks_of(x)) {
-    const double at = left + tick.place * (right - left);
-    svg += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>", at, top, bottom);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", at, bottom + 18, tick.text);
+    const double at = frame_left + tick.place * (frame_right - frame_left);
+    svg += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/>", at, frame_top,
+                       frame_bottom);
+    svg +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", at, frame_bottom + 18, tick.text);
   }
   for (const Tick& tick : ticks_of(y)) {
-    const double at = bottom - tick.place * (bottom - top);
-    svg += fmt::format("<line class=\"grid\" x1=\"{1}\" y1=\"{0:.1f}\" x2=\"{2}\" y2=\"{0:.1f}\"/>", at, left, right);
-    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 8, at + 4, tick.text);
+    const double at = frame_bottom - tick.place * (frame_bottom - frame_top);
+    svg += fmt::format("<line class=\"grid\" x1=\"{1}\" y1=\"{0:.1f}\" x2=\"{2}\" y2=\"{0:.1f}\"/>", at, frame_left,
+                       frame_right);
+    svg +=
+        fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", frame_left - 8, at + 4, tick.text);
   }
-  svg += fmt::format("<path class=\"axis\" d=\"M{0} {1}V{2}H{3}\"/>\n", left, top, bottom, right);
-  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (left + right) / 2, bottom + 42,
-                     html_escaped(curve.x_title));
-  const double middle = (top + bottom) / 2;
+  svg +=
+      fmt::format("<path class=\"axis\" d=\"M{0} {1}V{2}H{3}\"/>\n", frame_left, frame_top, frame_bottom, frame_right);
+  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (frame_left + frame_right) / 2,
+                     frame_bottom + 42, html_escaped(curve.x_title));
+  const double middle = (frame_top + frame_bottom) / 2;
   svg += fmt::format("<text transform=\"rotate(-90)\" x=\"{}\" y=\"18\" text-anchor=\"middle\">{}</text>\n", -middle,
                      html_escaped(curve.y_title));
   return svg;
@@ -146,7 +152,7 @@ Legend legend_of(const std::vector<Curve>& curves, double across) {
   for (std::size_t n = 0; n < curves.size(); ++n) {
     const double wide = key + 24 + letter * static_cast<double>(curves[n].title.size());
     if (at + wide > across) {
-      at = left;
+      at = frame_left;
       legend.down += line;
     }
     legend.svg += fmt::format("<path class=\"curve\"{} d=\"M{} {}h{}\"/>", style_of_curve(n), at, legend.down - 4, key);
@@ -162,8 +168,8 @@ std::string line_svg(const Points& points, const Axis& x, const Axis& y, const s
   constexpr std::size_t most_dots = 100;
   const std::string fill = style.empty() ? "" : " style=\"fill:" + style.substr(style.find('#'), 7) + "\"";
   for (std::size_t n = 0; n < points.x.size(); ++n) {
-    const double across = left + x.place(points.x[n]) * (right - left),
-                 down = bottom - y.place(points.y[n]) * (bottom - top);
+    const double across = frame_left + x.place(points.x[n]) * (frame_right - frame_left),
+                 down = frame_bottom - y.place(points.y[n]) * (frame_bottom - frame_top);
     line += fmt::format("{}{:.1f} {:.1f}", n == 0 ? "M" : "L", across, down);
     if (points.x.size() <= most_dots)
       dots += fmt::format(
@@ -186,8 +192,8 @@ std::string picture_svg(const std::vector<Curve>& curves) {
   const Axis x = axis_of(all.x, first.log_x, true), y = axis_of(all.y, first.log_y, false);
   std::string svg = axes_svg(first, x, y);
   if (all.x.empty())
-    return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values</text>\n", (left + right) / 2,
-                             (top + bottom) / 2);
+    return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values</text>\n",
+                             (frame_left + frame_right) / 2, (frame_top + frame_bottom) / 2);
   for (std::size_t n = 0; n < curves.size(); ++n)
     svg += line_svg(points[n], x, y, curves.size() == 1 ? "" : style_of_curve(n));
   return svg;
@@ -196,7 +202,7 @@ std::string picture_svg(const std::vector<Curve>& curves) {
 // An element with these attributes and this beginning.
 std::string element_of(const Curve& curve, const char* attributes, const std::string& beginning) {
   return fmt::format("<svg{} viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} over {}\">\n{}{}</svg>\n", attributes,
-                     width, height, html_escaped(curve.y_title), html_escaped(curve.x_title), beginning,
+                     page_width, page_height, html_escaped(curve.y_title), html_escaped(curve.x_title), beginning,
                      picture_svg({curve}));
 }
 
@@ -213,14 +219,14 @@ std::string curve_svg_file(const Curve& curve) {
 std::string curves_svg_file(const std::vector<std::vector<std::vector<Curve>>>& rows) {
   std::size_t columns = 0;
   for (const auto& row : rows) columns = std::max(columns, row.size());
-  const double across = width * static_cast<double>(columns);
+  const double across = page_width * static_cast<double>(columns);
   const Legend legend = legend_of(rows.front().front(), across);
-  const double down = legend.down + height * static_cast<double>(rows.size());
+  const double down = legend.down + page_height * static_cast<double>(rows.size());
   std::string pictures = legend.svg;
   for (std::size_t row = 0; row < rows.size(); ++row)
     for (std::size_t column = 0; column < rows[row].size(); ++column)
-      pictures += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", width * static_cast<double>(column),
-                              legend.down + height * static_cast<double>(row), picture_svg(rows[row][column]));
+      pictures += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", page_width * static_cast<double>(column),
+                              legend.down + page_height * static_cast<double>(row), picture_svg(rows[row][column]));
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"system-ui, sans-serif\" font-size=\"13\">\n{2}"

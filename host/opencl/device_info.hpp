@@ -13,7 +13,7 @@ struct DeviceInfo {
   int index = 0;  // position in the list of list_devices()
   std::string name, vendor, platform, driver, version;
   std::string type;  // cpu, gpu, accelerator or other
-  unsigned compute_units = 0;
+  unsigned compute_units = 0, address_bits = 64;
   std::size_t global_memory = 0, max_allocation = 0, local_memory = 0, max_work_group = 0;
   bool images = false, fp64 = false, unified_memory = false;
   bool texel_pairs = false;  // images of two channels, float32 and half; known of open devices

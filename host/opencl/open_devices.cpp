@@ -52,6 +52,7 @@ DeviceInfo describe(const cl::Device& device, const std::string& platform, int i
   info.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
   info.local_memory = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   info.max_work_group = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  info.address_bits = device.getInfo<CL_DEVICE_ADDRESS_BITS>();
   info.unified_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0;
   info.fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
   if (device.getInfo<CL_DEVICE_IMAGE_SUPPORT>() != 0) {

@@ -78,6 +78,8 @@ std::string refusal(const DeviceInfo& device) {
   if (contains(device.platform, "rusticl") && version < std::array{23, 0})
     return fmt::format("rusticl of Mesa {} ends the process while kernels run; Mesa 25.0 works, and so does PoCL 3.1",
                        device.driver);
+  if (device.address_bits < 64)
+    return fmt::format("its addresses have {} bits, and 64 are needed", device.address_bits);
   return {};
 }
 

@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "host/system/log.hpp"
@@ -51,21 +53,36 @@ void write_all(int descriptor, const char* from, std::size_t bytes) {
   }
 }
 
-// The signal is raised again without last words, a fault by itself, for the handler before.
-extern "C" void print_kept(int signal) {
+// The captured text, and the last words; false: there are none.
+bool print_all() {
   const auto& c = capture();
   const int kept = c.kept, terminal = c.terminal;
   char piece[4096];
   off_t at = 0;
   for (ssize_t got; (got = ::pread(kept, piece, sizeof piece, at)) > 0; at += got)
     write_all(terminal, piece, static_cast<std::size_t>(got));
-  if (last_words != nullptr && !last_words->empty()) {
-    write_all(terminal, last_words->data(), last_words->size());
-    ::_exit(2);
-  }
+  if (last_words == nullptr || last_words->empty()) return false;
+  write_all(terminal, last_words->data(), last_words->size());
+  return true;
+}
+
+// The signal is raised again without last words, a fault by itself, for the handler before.
+extern "C" void print_kept(int signal) {
+  const auto& c = capture();
+  if (print_all()) ::_exit(2);
   const auto n = static_cast<std::size_t>(std::find(fatal.begin(), fatal.end(), signal) - fatal.begin());
   ::sigaction(signal, &c.before[n], nullptr);
   if (signal == SIGABRT) ::raise(signal);
+}
+
+// At exit() during a capture, which a library has called: LLVM does over files that it cannot write.
+extern "C" void print_kept_at_exit() {
+  if (capture().terminal == closed) return;
+  if (print_all()) ::_exit(2);
+  constexpr std::string_view words =
+      "halocline: error: a library, the OpenCL driver or its compiler, ended the process. Among the reasons are a full "
+      "disk and a limit on files (ulimit -f) where it keeps its own, such as ~/.cache\n";
+  write_all(capture().terminal, words.data(), words.size());
 }
 
 // The stack itself may have failed, which deeply nested data fill.
@@ -100,6 +117,8 @@ void begin(Capture& c) {
     ::close(terminal);
     return;
   }
+  static const int registered = std::atexit(print_kept_at_exit);
+  static_cast<void>(registered);
   std::fflush(stderr);
   c.terminal = terminal;
   struct sigaction action {};

@@ -11,9 +11,10 @@ namespace halocline {
 /// logs each line at level debug after the name of the library. Several threads may have one; the first that ends logs
 /// the text so far. write_stderr() is not captured.
 ///
-/// Libraries end the process over unexpected files: by abort(), as failed assertions and damaged heaps do, or by a
-/// fault. The captured text is then written to the standard error output. In the thread of one that has `last_words`,
-/// these follow, and the exit code is 2: they name the file.
+/// Libraries end the process over unexpected files: by abort(), as failed assertions and damaged heaps do, by a fault,
+/// or by exit(). The captured text is then written to the standard error output. In the thread of one that has
+/// `last_words`, these follow, and the exit code is 2: they name the file. After exit() without them a line says that a
+/// library ended the process.
 class CapturedStderr {
  public:
   explicit CapturedStderr(const char* library, std::string last_words = "");

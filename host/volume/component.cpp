@@ -108,7 +108,7 @@ std::size_t convert_narrow(const float* from, unsigned char* to, std::size_t cou
       if constexpr (std::is_same_v<Real, double>) value = (value - scaling.offset) / scaling.slope;
       // low is even and high odd: halfway below low is rounded to low, halfway above high to what is not there
       const bool above_low = value >= low - half, below_high = value < high + half;
-      changed_here += above_low & below_high ? 0 : 1;
+      changed_here += (above_low & below_high) ? 0 : 1;
       Real inside = above_low ? value : low;
       inside = below_high ? inside : high;
       inside = value == value ? inside : 0;

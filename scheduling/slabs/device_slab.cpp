@@ -70,7 +70,7 @@ std::size_t DeviceSlab::download(const std::string& name, Range slices, void* ho
 void DeviceSlab::download_later(const std::string& name, Range slices, const Staging::Piece& take) {
   const Buffer& buffer = array(name).buffer;
   const auto [begin, count] = bytes_of(slice_bytes(name), slices, plan_.extended.begin);
-  enqueue(Queue::download, {{name, Access::in}}, [&, begin = begin, count = count](std::span<const Event> waits) {
+  enqueue(Queue::download, {{name, Access::in}}, [&, begin, count](std::span<const Event> waits) {
     return later_.read_later(buffer, begin, count, take, waits);
   });
 }

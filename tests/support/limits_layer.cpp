@@ -13,6 +13,7 @@
 //   side=N      width and height of an image, layers=N layers of an array: CL_INVALID_IMAGE_SIZE
 //   images=0    no images: CL_INVALID_OPERATION
 //   pointers=0  compilers refuse a pointer to float2 for one to float4, as clang 22 does: CL_BUILD_PROGRAM_FAILURE
+//   bits=32     addresses of so many bits
 //   fp64=0      no float64: programs that are to use it do not compile
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -110,6 +111,7 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
   if (name == CL_DEVICE_IMAGE2D_MAX_WIDTH || name == CL_DEVICE_IMAGE2D_MAX_HEIGHT)
     lower<std::size_t>(value, limit("side"));
   if (name == CL_DEVICE_IMAGE_SUPPORT && has("images")) lower<cl_bool>(value, limit("images"));
+  if (name == CL_DEVICE_ADDRESS_BITS) lower<cl_uint>(value, limit("bits"));
   if (name == CL_DEVICE_EXTENSIONS && has("fp64")) take_out(static_cast<char*>(value), "cl_khr_fp64");
   return code;
 }

@@ -46,8 +46,9 @@ void expect_same(const std::vector<Device>& devices, const std::string& method, 
   EXPECT_EQ(found.voxels, expected.voxels) << method << ", " << slabs << " slabs";
   const DenoiseResult kept = denoise_into(kept_f, weighted ? &kept_w : nullptr, kept_u, parameters, devices, options);
   const double crossed = static_cast<double>(kept_u.bus_bytes());
-  if (devices.size() == 1 && kept.plan.resident && method != "tvgd")
+  if (devices.size() == 1 && kept.plan.resident && method != "tvgd") {
     EXPECT_EQ(crossed + kept.bus_bytes, 0) << method << ", " << slabs << " slabs";
+  }
   EXPECT_EQ(read_volume(kept_u).voxels, expected.voxels) << method << ", " << slabs << " slabs, kept";
   kept_f.spill();
   denoise_into(kept_f, weighted ? &kept_w : nullptr, sink, parameters, devices, options);

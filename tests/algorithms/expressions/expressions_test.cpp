@@ -205,7 +205,7 @@ __kernel void expression(__global float* restrict x0, __global const float* rest
 }
 
 TEST(Expressions, HaveKernelsOfFourElements) {
-  const Form& saxpy = form_with({Op::array, Op::scalar, Op::array, Op::multiply, Op::add});
+  const Form saxpy = form_with({Op::array, Op::scalar, Op::array, Op::multiply, Op::add});
   const Pass pass{{{&saxpy, {{0}, {1}}, 0, {false}}, {&saxpy, {{0}, {0}}, 2, {true}}}, {true, true, false}};
   EXPECT_EQ(wide_kernel_text(pass), R"(#pragma OPENCL FP_CONTRACT OFF
 

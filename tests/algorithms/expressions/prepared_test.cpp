@@ -198,7 +198,9 @@ TEST(Prepared, ComputesSumsAndWhatFollowsOnTheDevice) {
       for (int n = 1; n < 4; ++n) {
         const double gamma = value(expected.gamma), alpha = value(expected.alpha);
         EXPECT_NEAR(job.value(found.gamma), gamma, variants.fp64 ? 0 : 1e-6 * first) << n;
-        if (gamma > 1e-6 * first) EXPECT_NEAR(job.value(sqrt(found.alpha)), std::sqrt(alpha), 1e-5 * std::sqrt(alpha));
+        if (gamma > 1e-6 * first) {
+          EXPECT_NEAR(job.value(sqrt(found.alpha)), std::sqrt(alpha), 1e-5 * std::sqrt(alpha));
+        }
         job.replay();
         expected.iterate();
       }
@@ -331,7 +333,9 @@ TEST(Prepared, FollowsItsGeometry) {
         const Volume found = read(result);
         EXPECT_TRUE(same_bits(found, read(like))) << by;
         EXPECT_TRUE(same_bits(read(A * x), read(B * uniform(B.domain(), 1)))) << by;
-        if (each.grid.count() > 1) EXPECT_EQ(same_bits(found, first), by == 0);
+        if (each.grid.count() > 1) {
+          EXPECT_EQ(same_bits(found, first), by == 0);
+        }
         job.replay();
         EXPECT_TRUE(same_bits(read(result), found));
       }

@@ -227,7 +227,9 @@ TEST(SystemMatrix, SlicesDoNotDependOnOthers) {
   for (std::size_t view = 0; view < scene.projections.size[2]; ++view)
     for (std::size_t column = 0; column < scene.projections.size[0]; ++column) {
       ASSERT_EQ(after.at(column, k, view), before.at(column, k, view)) << column << ' ' << view;
-      if (before.at(column, 0, view) > 0) ASSERT_NE(after.at(column, 0, view), before.at(column, 0, view));
+      if (before.at(column, 0, view) > 0) {
+        ASSERT_NE(after.at(column, 0, view), before.at(column, 0, view));
+      }
     }
 }
 

@@ -102,7 +102,7 @@ Uneven uneven(const Volume& lines, double photons, Volume& counts, bool noisy) {
   counts = Volume(lines.grid);
   for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
     const double mean = gains[n % slice] * std::exp(-static_cast<double>(lines.voxels[n]));
-    const double signal = noisy ? std::poisson_distribution<int>(mean)(random) : mean;
+    const double signal = noisy && mean > 0 ? std::poisson_distribution<int>(mean)(random) : mean;
     counts.voxels[n] = static_cast<float>(out.darks.voxels[n % slice] + signal);
   }
   CountsFields fields{.flats = {.stack = &out.flats}, .darks = {.stack = &out.darks}};

@@ -44,7 +44,9 @@ TEST_P(ExactValues, ProjectAndBackprojectAsTheOraclesDo) {
     for_elements(scene().projections, 7, [&](std::size_t n, const Index3& pixel) {
       const auto found = exact_projection(scan(), projector, pixel, values_of(volume));
       ASSERT_NEAR(found.value, rays[n], rounding * largest_ray) << projector_name(projector) << " ray " << n;
-      if (rays[n] != 0) ASSERT_GT(found.terms, 0u);
+      if (rays[n] != 0) {
+        ASSERT_GT(found.terms, 0u);
+      }
     });
     for_elements(scene().grid, 5, [&](std::size_t n, const Index3& voxel) {
       const auto found = exact_adjoint(scan(), projector, voxel, values_of(stack));

@@ -300,8 +300,9 @@ TEST_P(ProjectorScenes, Images) {
           .output.voxels;
   EXPECT_TRUE(projected(device(), {}, exact) == buffers);
   for (const int slabs : {2, 3})
-    if (slabs <= static_cast<int>(scene.grid.size[2]))
+    if (slabs <= static_cast<int>(scene.grid.size[2])) {
       EXPECT_TRUE(projected(device(), split(slabs, 5), exact) == buffers) << slabs << " slabs";
+    }
   if (projector != Projector::joseph) return;
   const auto expected = reference::project(projector, volume, scene.geometry, scene.projections);
   const auto whole = projected(device(), {}, hardware);
@@ -311,8 +312,9 @@ TEST_P(ProjectorScenes, Images) {
   const auto lengths = reference::project(projector, ones, scene.geometry, scene.projections);
   EXPECT_LT(reference::largest_difference(whole, expected), 2.0 / 512 * reference::largest(lengths));
   for (const int slabs : {2, 3})
-    if (slabs <= static_cast<int>(scene.grid.size[2]))
+    if (slabs <= static_cast<int>(scene.grid.size[2])) {
       EXPECT_TRUE(projected(device(), split(slabs, 5), hardware) == whole) << slabs << " slabs";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProjectorScenes, testing::ValuesIn(cases()), name_of);

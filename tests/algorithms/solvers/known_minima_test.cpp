@@ -79,7 +79,9 @@ class KnownMinima : public testing::TestWithParam<Known> {
     const Spdhg end = reference::spdhg(scan.problem, reference::rays_of(scan.scene, known.subsets), start,
                                        {.passes = 6 * known.passes[2], .order = permutations(known), .look = {}});
     const double least = scan.problem.value(end.x);
-    if (known.photons == 0) EXPECT_NEAR(least, known.minimum, 1e-7 * known.minimum);
+    if (known.photons == 0) {
+      EXPECT_NEAR(least, known.minimum, 1e-7 * known.minimum);
+    }
     EXPECT_LE(scan.problem.dual_value(end.r, reference::polished(scan.problem, end, 300)), least);
     return all.emplace(known.name, Solved{std::move(scan), start, end.x, known.photons > 0 ? least : known.minimum})
         .first->second;

@@ -44,7 +44,9 @@ TEST(StrongPenalty, IsMinimised) {
     EXPECT_LT(result.history.back().relative_gap, gap);
     // The objective does not grow again.
     for (const ReconstructionRecord& record : result.history)
-      if (record.passes >= 50) EXPECT_LE(result.history.back().primal, record.primal * (1 + 1e-5));
+      if (record.passes >= 50) {
+        EXPECT_LE(result.history.back().primal, record.primal * (1 + 1e-5));
+      }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/images/image_file.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace halocline::bad_input_test {
 namespace {
@@ -692,11 +693,15 @@ class Process {
     ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
     ::_exit(126);
   }
-  /// Waits until the process handles SIGINT by itself. False if it never did.
+  /// Waits until the process handles SIGINT by itself. False if it never did. Before it becomes the command, it has the
+  /// handlers of this process.
   bool wait_for_handler() const {
+    const std::string process = "/proc/" + std::to_string(pid_);
     for (int n = 0; n < 3000; ++n) {
-      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-      for (std::string line; std::getline(status, line);)
+      std::error_code code;
+      const bool begun = std::filesystem::read_symlink(process + "/exe", code).filename() == "halocline";
+      std::ifstream status(process + "/status");
+      for (std::string line; begun && std::getline(status, line);)
         if (line.rfind("SigCgt:", 0) == 0 && (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0)
           return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -853,7 +858,7 @@ TEST_F(BadInputOnDevice, InterruptedDenoisingThatKeepsWhatThereIs) {
       denoise("v.mha", "tvgd") + long_descent + Words{"--keep-partial", "--report", f / "report.json"}, logs / "log",
       "");
   ASSERT_TRUE(process.wait_for_handler());
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::this_thread::sleep_for(std::chrono::milliseconds(sanitized ? 15000 : 1500));
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 1) << process.output();
   expect_contains(process.output(),

@@ -176,6 +176,16 @@ TEST_F(Limits, VolumesOfOneSliceAreTuned) {
     }
 }
 
+TEST_F(Limits, DevicesOf32BitsAreRefusedByName) {
+  const Ran named = limited("bits=32,name=Adreno (TM) 330", denoise("pdu", {"--device", "0", "-o", f_ / "o.mha"}));
+  EXPECT_EQ(named.code, 2) << named.out;
+  EXPECT_THAT(named.out, HasSubstr("Adreno (TM) 330 cannot be used: its addresses have 32 bits, and 64 are needed"));
+  const Ran chosen = limited("bits=32", denoise("pdu", {"-o", f_ / "o.mha"}));
+  EXPECT_EQ(chosen.code, 2) << chosen.out;
+  EXPECT_THAT(chosen.out, HasSubstr("32 bits"));
+  EXPECT_FALSE(std::filesystem::exists(f_ / "o.mha"));
+}
+
 TEST_F(Limits, AFormWhoseKernelsAreTooLargeIsRefusedByName) {
   const Ran ran = limited("group=16", denoise("pdu", {"--alpha", "2000", "--stages", "2", "-o", f_ / "o.mha"}));
   EXPECT_EQ(ran.code, 2) << ran.out;

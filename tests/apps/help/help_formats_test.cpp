@@ -93,11 +93,11 @@ const json& option_of(const json& table, const Words& path, const std::string& n
 
 TEST(HelpJson, knowsTypesOfValues) {
   const auto table = json::parse(run({"help", "--as", "json"}).out);
-  const auto& method = option_of(table, {"denoise"}, "--method");
+  const auto method = option_of(table, {"denoise"}, "--method");
   EXPECT_EQ(method.at("type"), "choice");
   EXPECT_TRUE(method.at("required"));
   EXPECT_THAT(method.at("choices").get<Words>(), testing::IsSupersetOf({"pdu", "spdu", "tvgd"}));
-  const auto& iterations = option_of(table, {"denoise"}, "--iterations");
+  const auto iterations = option_of(table, {"denoise"}, "--iterations");
   EXPECT_EQ(iterations.at("type"), "integer");
   EXPECT_EQ(iterations.at("default"), "500");
   EXPECT_THAT(iterations.at("expects").get<std::string>(), HasSubstr("a whole number from 1"));

@@ -146,6 +146,29 @@ TEST(CapturedStderr, AnAbortTellsWhatWasKept) {
   EXPECT_EQ(text, "assertion failed\n");
 }
 
+TEST(CapturedStderr, AnExitWithinTellsWhatWasKept) {
+  const auto [status, text] = ended([] {
+    const CapturedStderr captured("Library");
+    say("LLVM ERROR: IO failure on output stream: File too large\n");
+    std::exit(1);
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_EQ(text.find("LLVM ERROR: IO failure on output stream: File too large\nhalocline: error: a library"), 0u)
+      << text;
+  const auto named = ended([] {
+    const CapturedStderr captured("Library", "'x.dcm' cannot be read\n");
+    std::exit(1);
+  });
+  EXPECT_TRUE(WIFEXITED(named.first) && WEXITSTATUS(named.first) == 2) << named.first;
+  EXPECT_EQ(named.second, "'x.dcm' cannot be read\n");
+  const auto after = ended([] {
+    { const CapturedStderr captured("Library", "'x.dcm' cannot be read\n"); }
+    std::exit(3);
+  });
+  EXPECT_TRUE(WIFEXITED(after.first) && WEXITSTATUS(after.first) == 3) << after.first;
+  EXPECT_EQ(after.second, "");
+}
+
 std::size_t fill_the_stack(std::size_t depth) {
   volatile char some[1024];
   some[depth % sizeof some] = 1;

@@ -10,6 +10,7 @@
 
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace halocline::process_memory_test {
 namespace {
@@ -17,18 +18,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool limits_work = false;  // sanitizers take terabytes of address space
-#else
-constexpr bool limits_work = true;
-#endif
-
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
 class ProcessMemory : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
-    if (!limits_work) GTEST_SKIP() << "a sanitizer is at work";
+    if (sanitized) GTEST_SKIP() << "a sanitizer takes terabytes of address space";
     if (process_bytes() == 0) GTEST_SKIP() << "the system does not tell";
   }
 };
@@ -60,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, ProcessMemory, testing::Values(RLIMIT_AS, RLIMI
                          [](const auto& limit) { return limit.param == RLIMIT_AS ? "address_space" : "data"; });
 
 TEST(ProcessMemoryCommand, WhatALimitOfAddressSpaceDoesNotHoldIsRefusedByTheForecast) {
-  if (!limits_work) GTEST_SKIP() << "a sanitizer is at work";
+  if (sanitized) GTEST_SKIP() << "a sanitizer takes terabytes of address space";
   const Folder f;
   const std::string command = "ulimit -v 700000; exec '" HALOCLINE_COMMAND
                               "' phantom --type shepp-logan --size 640,640,640 --spacing 1,1,1 -o '" +

@@ -355,7 +355,9 @@ TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
     std::int64_t planned = 0;
     for (const auto& slab : result.plan.slabs) planned += slab.interior.count();
     EXPECT_LE(planned, 203);  // the other may not have begun when the first slab of all is lost
-    if (lost_after > 0) EXPECT_LT(planned, 203);
+    if (lost_after > 0) {
+      EXPECT_LT(planned, 203);
+    }
   }
 }
 

@@ -374,7 +374,7 @@ TEST(RatesText, comesBack) {
 
 TEST(RatesText, thatIsDamagedIsMeasuredAgain) {
   const std::string good = rates_text({1e9, 2e9, 3e9, 4e-5, {}});
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("{}"),
         std::string(R"({"version":0,"copy":1,"upload":1,"download":1,"latency":1,"kernels":{}})"),
         rates_text({-1, 2e9, 3e9, 4e-5, {}}), rates_text({1e9, 2e9, 3e9, 4e-5, {{"a", 0}}})})

@@ -164,7 +164,9 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
   const auto all = plan_program(program, devices_of(1, std::size_t{1} << 30));
   EXPECT_EQ(all.slabs.size(), 1u);
   for (const ArrayNeed& need : all.requirements.arrays)
-    if (is_kept(need)) EXPECT_EQ(place_of(all, need), Place::working) << need.name;
+    if (is_kept(need)) {
+      EXPECT_EQ(place_of(all, need), Place::working) << need.name;
+    }
   EXPECT_EQ(all.bus_bytes, 4.0 * (64 * 64 * 64 + 64 * 64 * 60)) << "b up and x down";
   // less memory: scratch arrays for batches alone, then projections in host memory, then the volume in slabs
   const auto stored = plan_program(program, devices_of(1, std::size_t{7} << 20));
