@@ -1,5 +1,5 @@
 // NIfTI and Analyze: one file, gzipped or not, or a header whose voxels are in input.img beside it.
-// lines of: apps/images/itk_nifti_header.cpp apps/images/itk_truncation.cpp
+// lines of: apps/images/nifti_header.cpp apps/images/itk_truncation.cpp
 #include "tests/fuzz/target.hpp"
 
 namespace halocline::fuzz {

@@ -1,6 +1,6 @@
 // NRRD: .nrrd, or a .nhdr that names files beside it, some of which are there.
-// lines of: apps/images/itk_nrrd_header.cpp apps/images/itk_nrrd_fields.cpp apps/images/itk_nrrd_grid.cpp
-// lines of: apps/images/itk_nrrd_data.cpp
+// lines of: apps/images/nrrd_header.cpp apps/images/nrrd_fields.cpp apps/images/nrrd_grid.cpp
+// lines of: apps/images/nrrd_data.cpp
 #include "tests/fuzz/target.hpp"
 
 namespace halocline::fuzz {

@@ -1,5 +1,5 @@
 // TIFF and BigTIFF, alone and as a file of a series.
-// lines of: apps/images/tiff_image.cpp apps/images/tiff_pages.cpp apps/images/tiff_directory.cpp
+// lines of: apps/images/libtiff_image.cpp apps/images/libtiff_pages.cpp apps/images/tiff_directory.cpp
 // lines of: apps/images/tiff_imagej.cpp
 #include "apps/images/image_file.hpp"
 #include "tests/fuzz/target.hpp"
