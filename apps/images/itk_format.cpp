@@ -14,7 +14,7 @@
 #include "apps/images/image_format.hpp"
 #include "apps/images/itk_dicom.hpp"
 #include "apps/images/itk_image.hpp"
-#include "apps/images/libtiff_image.hpp"
+#include "apps/images/itk_questions.hpp"
 #include "apps/images/new_warning.hpp"
 #include "apps/images/slice_files.hpp"
 #include "host/system/error.hpp"
@@ -79,7 +79,7 @@ TiffKind tiff_kind_of(const std::string& file) {
   try {
     return read_tiff_kind(file);
   } catch (const UnsupportedImage&) {
-    return read_libtiff_kind(file);
+    return ask_tiff_kind(file);
   }
 }
 
@@ -99,18 +99,18 @@ class ItkFormat : public ImageFormat {
   const std::vector<std::string>& read_extensions() const override { return itk_read_extensions(); }
   // DICOM files often have no extension.
   bool reads(const std::string& path) const override {
-    return fs::is_directory(path) || ImageFormat::reads(path) || itk_can_read(path);
+    return fs::is_directory(path) || ImageFormat::reads(path) || ask_whether_itk_reads(path);
   }
 
   bool wants_lower_case(const std::string& path) const override { return is_nifti_name(path); }
 
   ImageInfo info(const std::string& path) const override {
     const auto image = stored(path);
-    return image ? image->info : read_itk_image_info(path);
+    return image ? image->info : ask_info(path);
   }
   std::unique_ptr<VolumeSource> open(const std::string& path) const override {
     if (const auto image = stored(path)) return open_stored_image(*image, path);
-    TypedVolume volume = read_itk_typed(path);
+    TypedVolume volume = ask_voxels(path);
     require_float_range(volume, path);
     return std::make_unique<TypedSource>(std::move(volume));
   }
@@ -123,9 +123,11 @@ class ItkFormat : public ImageFormat {
     if (const auto image = stored(path); image && is_streamed(*image)) open_stored_image(*image, path);
   }
 
-  bool reads_folder(const std::string& path) const override { return fs::is_directory(path) && itk_holds_dicom(path); }
+  bool reads_folder(const std::string& path) const override {
+    return fs::is_directory(path) && ask_whether_dicom(path);
+  }
   std::optional<ImageInfo> place_slices(std::vector<std::string>& files, const std::string& series) const override {
-    return have_dicom_places(files) ? std::optional(order_dicom_files(files, series)) : std::nullopt;
+    return have_dicom_places(files) ? std::optional(ask_order(files, series)) : std::nullopt;
   }
   void require_one_kind(const std::vector<std::string>& files, const std::string& series) const override {
     require_one_tiff_kind(files, series, tiff_kind_of);

@@ -5,6 +5,7 @@
 
 #include "apps/images/formats_of_itk.hpp"
 #include "apps/images/image_format.hpp"
+#include "apps/images/image_reader_process.hpp"
 #include "apps/images/stored_image.hpp"
 #include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
@@ -58,6 +59,12 @@ class NoItkFormat : public ImageFormat {
 };
 
 }  // namespace
+
+void read_images_in_process_of(const std::string&) {}
+
+bool run_image_reader() {
+  return false;
+}
 
 const ImageFormat& itk_format() {
   static const NoItkFormat format;
