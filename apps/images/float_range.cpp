@@ -18,13 +18,6 @@ namespace {
 
 constexpr double beyond_float = 0x1.ffffffp127;  // the least value that rounds to infinity
 
-// True if no value can be too large, whatever is stored.
-bool is_safe(const TypedVolume& volume) {
-  if (volume.component == Component::float64) return false;
-  const double greatest = std::max(-component_lowest(volume.component), component_highest(volume.component));
-  return greatest * std::abs(volume.scaling.slope) + std::abs(volume.scaling.offset) < beyond_float;
-}
-
 // The values [first, first + to.size()), scaled.
 void take_values(const TypedVolume& volume, std::size_t first, std::vector<double>& to) {
   const std::byte* from = volume.bytes() + first * component_bytes(volume.component);
@@ -41,8 +34,14 @@ void take_values(const TypedVolume& volume, std::size_t first, std::vector<doubl
 
 }  // namespace
 
+bool fits_float(Component component, const Scaling& scaling) {
+  if (component == Component::float64) return false;
+  const double greatest = std::max(-component_lowest(component), component_highest(component));
+  return greatest * std::abs(scaling.slope) + std::abs(scaling.offset) < beyond_float;
+}
+
 void require_float_range(const TypedVolume& volume, const std::string& path) {
-  if (is_safe(volume)) return;
+  if (fits_float(volume.component, volume.scaling)) return;
   const std::size_t count = volume.grid.count(), piece = 1 << 16;
   std::size_t found = 0, first = 0;
   double value = 0;

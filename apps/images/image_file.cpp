@@ -28,7 +28,7 @@ const std::vector<std::string> foreign_extensions{".png", ".jpg", ".jpeg", ".jp2
 
 const ImageFormat& require_writable(const std::string& path) {
   const ImageFormat& format = format_to_write(path);
-  format.require_available(path);
+  format.require_available(path, true);
   const std::string extension = extension_of(path);
   if (format.wants_lower_case(path) && !path.ends_with(extension))
     throw InputError(fmt::format("'{}': write the extension {} in lower case", path, extension));
@@ -50,12 +50,12 @@ void require_same_kind(const std::string& path, const std::string& first, const 
 }
 
 void check_readable_series(const std::string& series) {
-  if (fs::is_directory(series)) return itk_format().require_available(series);
+  if (fs::is_directory(series)) return itk_format().require_available(series, false);
   const std::string extension = extension_of(series);
   if (holds(foreign_extensions, extension)) refuse_extension(series, false);
   for (const ImageFormat* format : file_formats())
     if (holds(format->write_extensions(), extension) || holds(format->read_extensions(), extension))
-      format->require_available(series);
+      format->require_available(series, false);
 }
 
 void warn_of_grid(const ImageInfo& info, const std::string& name, const std::string& remedy) {

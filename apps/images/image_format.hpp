@@ -44,7 +44,7 @@ class ImageFormat : public ImageReader {
   /// Returns true if the format's writer knows the extension of this name in lower case only.
   virtual bool wants_lower_case(const std::string& /*path*/) const { return false; }
   /// Throws InputError where this build cannot read or write the format.
-  virtual void require_available(const std::string& /*path*/) const {}
+  virtual void require_available(const std::string& /*path*/, bool /*writing*/) const {}
 
   // Members for series of files of one slice each.
   /// Returns true if the files of this folder are one volume by themselves.

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "apps/images/itk_nifti_header.hpp"
+#include "apps/images/nifti_header.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {

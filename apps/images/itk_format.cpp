@@ -14,9 +14,9 @@
 #include "apps/images/image_format.hpp"
 #include "apps/images/itk_dicom.hpp"
 #include "apps/images/itk_image.hpp"
+#include "apps/images/itk_questions.hpp"
 #include "apps/images/new_warning.hpp"
 #include "apps/images/slice_files.hpp"
-#include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/volume/typed_volume.hpp"
@@ -75,9 +75,22 @@ class ItkSink : public ImageSink {
   TypedSink sink_;
 };
 
-std::optional<TiffKind> tiff_kind_of(const std::string& file) {
-  check_interrupt();
-  return is_tiff_file(file) ? std::optional(read_tiff_kind(file)) : std::nullopt;
+TiffKind tiff_kind_of(const std::string& file) {
+  try {
+    return read_tiff_kind(file);
+  } catch (const UnsupportedImage&) {
+    return ask_tiff_kind(file);
+  }
+}
+
+// The image, where it is read here; nothing where it is left to ITK and libtiff.
+std::optional<StoredImage> stored(const std::string& path) {
+  try {
+    return stored_image(path);
+  } catch (const UnsupportedImage& error) {
+    spdlog::debug("{}", error.what());
+    return {};
+  }
 }
 
 class ItkFormat : public ImageFormat {
@@ -86,27 +99,38 @@ class ItkFormat : public ImageFormat {
   const std::vector<std::string>& read_extensions() const override { return itk_read_extensions(); }
   // DICOM files often have no extension.
   bool reads(const std::string& path) const override {
-    return fs::is_directory(path) || ImageFormat::reads(path) || itk_can_read(path);
+    return fs::is_directory(path) || ImageFormat::reads(path) || ask_whether_itk_reads(path);
   }
 
   bool wants_lower_case(const std::string& path) const override { return is_nifti_name(path); }
 
-  ImageInfo info(const std::string& path) const override { return read_itk_image_info(path); }
+  ImageInfo info(const std::string& path) const override {
+    const auto image = stored(path);
+    return image ? image->info : ask_info(path);
+  }
   std::unique_ptr<VolumeSource> open(const std::string& path) const override {
-    TypedVolume volume = read_itk_typed(path);
+    if (const auto image = stored(path)) return open_stored_image(*image, path);
+    TypedVolume volume = ask_voxels(path);
     require_float_range(volume, path);
     return std::make_unique<TypedSource>(std::move(volume));
   }
 
-  bool reads_folder(const std::string& path) const override { return fs::is_directory(path) && itk_holds_dicom(path); }
+  bool is_read_in_pieces(const std::string& path) const override {
+    const auto image = stored(path);
+    return image && is_streamed(*image);
+  }
+  void check_voxels(const std::string& path) const override {
+    if (const auto image = stored(path); image && is_streamed(*image)) open_stored_image(*image, path);
+  }
+
+  bool reads_folder(const std::string& path) const override {
+    return fs::is_directory(path) && ask_whether_dicom(path);
+  }
   std::optional<ImageInfo> place_slices(std::vector<std::string>& files, const std::string& series) const override {
-    return have_dicom_places(files) ? std::optional(order_dicom_files(files, series)) : std::nullopt;
+    return have_dicom_places(files) ? std::optional(ask_order(files, series)) : std::nullopt;
   }
   void require_one_kind(const std::vector<std::string>& files, const std::string& series) const override {
-    const auto first = tiff_kind_of(files.front());
-    for (const auto& file : files)
-      if (const auto kind = tiff_kind_of(file); kind && first)
-        require_same_tiff_kind(*kind, file, *first, files.front(), series);
+    require_one_tiff_kind(files, series, tiff_kind_of);
     require_dicom_rescales(files, fmt::format("the DICOM series '{}'", series));
   }
 

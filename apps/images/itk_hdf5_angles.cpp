@@ -1,3 +1,5 @@
+#include "apps/images/itk_hdf5_angles.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <itk_H5Cpp.h>
@@ -14,7 +16,6 @@
 #include <set>
 #include <string_view>
 
-#include "apps/images/hdf5_angles.hpp"
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
@@ -397,7 +398,7 @@ class AnglesFile {
 
 }  // namespace
 
-std::vector<double> read_hdf5_angles(const std::string& path) {
+std::vector<double> read_angles_of_hdf5(const std::string& path) {
   check_input_file(path, fmt::format("'{}'", path));
   const CapturedStderr captured("HDF5");
   H5::Exception::dontPrint();

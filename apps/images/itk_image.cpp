@@ -29,12 +29,12 @@
 #include "apps/images/itk_dicom.hpp"
 #include "apps/images/itk_element_types.hpp"
 #include "apps/images/itk_hdf5_volume.hpp"
-#include "apps/images/itk_nifti_header.hpp"
 #include "apps/images/itk_notes.hpp"
-#include "apps/images/itk_nrrd_grid.hpp"
-#include "apps/images/itk_nrrd_header.hpp"
 #include "apps/images/itk_truncation.hpp"
-#include "apps/images/tiff_image.hpp"
+#include "apps/images/libtiff_image.hpp"
+#include "apps/images/nifti_header.hpp"
+#include "apps/images/nrrd_grid.hpp"
+#include "apps/images/nrrd_header.hpp"
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
@@ -178,7 +178,7 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
 Io open(const std::string& path, const std::string& name) {
   check_input_file(path, "'" + path + "'");
   check_nifti_header(path);
-  check_nrrd_header(path);
+  read_nrrd_header(path);
   check_nrrd_space(path);
   const auto captured = captured_reading(path);
   check_hdf5_type(path);
@@ -243,7 +243,8 @@ Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
   std::string type;
   itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), "datatype", type);
   const auto stored = whole_numbers.find(type);
-  const Scaling scaling = nifti_scaling(path);
+  const auto header = read_nifti_header(nifti_files(path)[0]);
+  const Scaling scaling = header ? nifti_scaling(*header) : Scaling{};
   constexpr double least = 1e-12;
   if (stored == whole_numbers.end() && !scaling.identity() && std::abs(scaling.slope) > least) return {};
   nifti->SetRescaleSlope(1);
@@ -294,14 +295,14 @@ ImageInfo read_itk_image_info(const std::string& path) {
   if (fs::is_directory(path)) {
     info = read_dicom_info(dicom_series_files(path), path);
   } else if (is_tiff_file(path)) {
-    return read_tiff_info(path);
+    return read_libtiff_info(path);
   } else if (holds_dicom_frames(path)) {
     info = read_dicom_info({path}, path);
   } else {
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
     const Grid grid = grid_in(path, *io);
-    info = {grid, component_name(component_of(*io, path)), format_name(*io), scaling, read_header_notes(*io, grid)};
+    info = {grid, component_name(component_of(*io, path)), format_name(*io), scaling, read_header_notes(path, grid)};
   }
   check_grid(info.grid, "'" + path + "'");
   return info;
@@ -311,7 +312,7 @@ TypedVolume read_itk_typed(const std::string& path) {
   const auto captured = captured_reading(path);
   try {
     if (fs::is_directory(path)) return read_dicom(dicom_series_files(path), path);
-    if (is_tiff_file(path)) return read_tiff_typed(path);
+    if (is_tiff_file(path)) return read_libtiff(path);
     if (holds_dicom_frames(path)) return read_dicom({path}, path);
     const NiftiName name(path);
     const Io io = open(path, name.get());

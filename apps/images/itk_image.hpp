@@ -1,5 +1,5 @@
 // Image files through ITK: NRRD, NIfTI, HDF5, and DICOM files and series; TIFF is written through it and read by
-// tiff_image.hpp. Only in builds with HALOCLINE_WITH_ITK.
+// libtiff_image.hpp. Only in builds with HALOCLINE_WITH_ITK.
 #pragma once
 
 #include <string>

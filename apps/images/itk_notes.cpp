@@ -17,7 +17,8 @@
 #include <sstream>
 #include <vector>
 
-#include "apps/images/itk_nifti_header.hpp"
+#include "apps/images/nifti_header.hpp"
+#include "apps/images/nrrd_header.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 
@@ -28,23 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* nifti = "NIfTI";
 constexpr const char* nrrd = "NRRD";
-
-std::string text_of(const itk::ImageIOBase& io, const std::string& key) {
-  std::string value;
-  itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), key, value);
-  return value;
-}
-
-void keep_codes(const itk::ImageIOBase& io, const Grid& grid, HeaderNotes& notes) {
-  const auto header = read_nifti_header(nifti_files(io.GetFileName())[0]);
-  if (!header) return;
-  const NiftiTransform taken = nifti_transform(grid);
-  const auto q = nifti_qform(*header), s = nifti_sform(*header);
-  const bool by_q = q && same_transform(*q, taken), by_s = s && same_transform(*s, taken);
-  if (!by_q && !by_s) return;
-  notes.entries["qform_code"] = fmt::format("{}", by_q ? header->qform_code : header->sform_code);
-  notes.entries["sform_code"] = fmt::format("{}", by_s ? header->sform_code : header->qform_code);
-}
 
 // Fields of a NIfTI-1 header that ITK 5 leaves at their defaults: nifti1.h.
 constexpr std::size_t header_bytes = 348, descrip = 148, descrip_bytes = 80, qform_code = 252, sform_code = 254;
@@ -114,21 +98,9 @@ void finish_compressed(const HeaderNotes& notes, const std::string& path) {
 
 }  // namespace
 
-HeaderNotes read_header_notes(const itk::ImageIOBase& io, const Grid& grid) {
-  HeaderNotes notes;
-  const std::string format = io.GetNameOfClass();
-  if (format == "NiftiImageIO") {
-    notes.format = nifti;
-    for (const char* key : {"descrip", "aux_file"})
-      if (const std::string text = text_of(io, key); !text.empty()) notes.entries[key] = text;
-    keep_codes(io, grid, notes);
-  } else if (format == "NrrdImageIO") {
-    notes.format = nrrd;
-    for (const auto& key : io.GetMetaDataDictionary().GetKeys())
-      if (key == "NRRD_content" || !(key.starts_with("NRRD_") || key.starts_with("ITK_")))
-        notes.entries[key] = text_of(io, key);
-  }
-  return notes;
+HeaderNotes read_header_notes(const std::string& path, const Grid& grid) {
+  if (const auto header = read_nifti_header(nifti_files(path)[0])) return read_nifti_notes(*header, grid);
+  return read_nrrd_notes(path);
 }
 
 void give_header_notes(const HeaderNotes& notes, itk::ImageIOBase& io) {

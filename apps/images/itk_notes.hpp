@@ -12,10 +12,8 @@ class ImageIOBase;
 
 namespace halocline {
 
-/// Notes of a header that was read, whose voxels have this grid. NIfTI's codes are those of transforms that say the
-/// grid: ITK takes one of two and writes it as both, so a code whose transform was another gives way to the one that
-/// was taken.
-HeaderNotes read_header_notes(const itk::ImageIOBase& io, const Grid& grid);
+/// Notes of the header of an NRRD or NIfTI file whose voxels have this grid; of other files there are none.
+HeaderNotes read_header_notes(const std::string& path, const Grid& grid);
 
 /// Gives ITK, before the file is written, the notes that it writes.
 void give_header_notes(const HeaderNotes& notes, itk::ImageIOBase& io);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "apps/images/itk_nifti_header.hpp"
+#include "apps/images/nifti_header.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 

@@ -1,13 +1,10 @@
 #include "apps/images/meta_image.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +15,7 @@
 #include "apps/images/atomic_file.hpp"
 #include "apps/images/meta_compressed.hpp"
 #include "apps/images/meta_header.hpp"
+#include "apps/images/stored_source.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/interrupt.hpp"
@@ -30,59 +28,6 @@ namespace fs = std::filesystem;
 bool swapped(const MetaHeader& header) {
   return header.msb != host_is_msb && component_bytes(header.storage.component) > 1;
 }
-
-// A file that is read from any place by several threads.
-class InputFile {
- public:
-  explicit InputFile(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~InputFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  void read(std::uint64_t offset, char* to, std::size_t bytes) const {
-    while (bytes > 0) {
-      const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) throw FileError(fmt::format("reading '{}' failed: the disk or the file changed meanwhile", path_));
-      to += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
-
- private:
-  std::string path_;
-  int descriptor_;
-};
-
-// Voxels that lie one after the other in a file.
-class MetaSource : public VolumeSource {
- public:
-  MetaSource(MetaHeader header, std::uint64_t offset)
-      : header_(std::move(header)), offset_(offset), file_(header_.data_path) {}
-  const Grid& grid() const override { return header_.grid; }
-
-  void read(std::size_t first, std::size_t count, float* to) const override {
-    const auto component = header_.storage.component;
-    const std::size_t bytes = component_bytes(component);
-    // what needs no conversion, or one that keeps the size, is read into its place
-    UninitialisedVector<char> buffer(bytes == sizeof(float) ? 0 : std::min(count, voxels_in_a_piece) * bytes);
-    for (std::size_t done = 0; done < count; done += voxels_in_a_piece) {
-      check_interrupt();
-      const std::size_t now = std::min(voxels_in_a_piece, count - done);
-      char* raw = buffer.empty() ? reinterpret_cast<char*>(to + done) : buffer.data();
-      file_.read(offset_ + (first + done) * bytes, raw, now * bytes);
-      convert_to_float(component, raw, swapped(header_), to + done, now, header_.storage.scaling);
-    }
-  }
-
- private:
-  MetaHeader header_;
-  std::uint64_t offset_;
-  InputFile file_;
-};
 
 std::string name_of_data(const std::string& path) {
   return fs::path(path).replace_extension(".raw").string();
@@ -199,7 +144,7 @@ std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
           fmt::format("'{}' is too long: found {} bytes of voxels, expected {} ({}); correct DimSize or "
                       "ElementType, or give the HeaderSize (-1: the voxels are the last bytes)",
                       header.data_path, found, expected, what));
-    return std::make_unique<MetaSource>(header, offset);
+    return open_stored_voxels({header.grid, header.storage, swapped(header), {{header.data_path, offset, expected}}});
   }
 
   const std::uint64_t compressed = header.compressed_bytes.value_or(found);

@@ -1,5 +1,7 @@
 #include "apps/images/tiff_directory.hpp"
 
+#include <algorithm>
+
 namespace halocline {
 namespace {
 
@@ -45,12 +47,44 @@ std::optional<std::vector<std::uint64_t>> TiffDirectory::numbers(std::uint16_t t
   const auto& [type, count, at] = found->second;
   const std::size_t size = bytes_of_type(type);
   if (size == 0 || count > file_bytes_) return {};
-  const std::uint64_t place = count * size <= word_ ? at : number(read(at, word_), 0, word_);
-  const std::string bytes = read(place, count * size);
+  const std::string bytes = value_of(found->second, size);
   if (bytes.size() != count * size) return {};
   std::vector<std::uint64_t> numbers;
   for (std::size_t n = 0; n < bytes.size(); n += size) numbers.push_back(number(bytes, n, size));
   return numbers;
+}
+
+std::uint64_t TiffDirectory::next() {
+  return end_ < word_ ? 0 : number(read(end_ - word_, word_), 0, word_);
+}
+
+std::optional<std::string> TiffDirectory::text(std::uint16_t tag) {
+  constexpr std::uint16_t ascii = 2;
+  const auto found = entries_.find(tag);
+  if (found == entries_.end() || found->second.type != ascii) return {};
+  std::string bytes = value_of(found->second, 1);
+  if (bytes.size() != found->second.count) return {};
+  bytes.resize(std::min(bytes.find('\0'), bytes.size()));
+  return bytes;
+}
+
+std::optional<double> TiffDirectory::ratio(std::uint16_t tag) {
+  constexpr std::uint16_t rational = 5;
+  constexpr std::size_t half = 4;
+  const auto found = entries_.find(tag);
+  if (found == entries_.end() || found->second.type != rational || found->second.count != 1) return {};
+  const std::string bytes = value_of(found->second, 2 * half);
+  if (bytes.size() != 2 * half) return {};
+  const auto above = static_cast<double>(number(bytes, 0, half)),
+             below = static_cast<double>(number(bytes, half, half));
+  return below == 0 ? 0 : above / below;
+}
+
+// The bytes of its values, of so many each; empty if the file ends before.
+std::string TiffDirectory::value_of(const Entry& entry, std::uint64_t value_bytes) {
+  if (entry.count > file_bytes_) return {};
+  const std::uint64_t bytes = entry.count * value_bytes;
+  return read(bytes <= word_ ? entry.at : number(read(entry.at, word_), 0, word_), bytes);
 }
 
 // Empty if the file ends before.

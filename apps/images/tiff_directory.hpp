@@ -18,6 +18,12 @@ class TiffDirectory {
   /// The byte behind its last. Past the end of the file, or 0 if its length is not there, entries are missing.
   std::uint64_t end() const { return end_; }
   bool has(std::uint16_t tag) const { return entries_.contains(tag); }
+  /// The place of the next directory; 0: there is none.
+  std::uint64_t next();
+  /// The text of a tag up to its first 0; nothing if the tag is missing, not of that type or not whole.
+  std::optional<std::string> text(std::uint16_t tag);
+  /// The quotient of a tag of one rational number, 0 where its second number is; nothing as for text().
+  std::optional<double> ratio(std::uint16_t tag);
   /// The whole numbers of a tag; empty if the tag is missing, not of such a type or not whole.
   std::optional<std::vector<std::uint64_t>> numbers(std::uint16_t tag);
 
@@ -28,6 +34,7 @@ class TiffDirectory {
     std::uint64_t at = 0;  // place of its value, or of the place of its value
   };
   std::string read(std::uint64_t at, std::uint64_t bytes);
+  std::string value_of(const Entry& entry, std::uint64_t value_bytes);
   std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t count) const;
 
   std::ifstream in_;

@@ -1,35 +1,20 @@
-// TIFF files are read through libtiff. Only in builds with HALOCLINE_WITH_ITK, through which they are written.
-//
-// Each page that is no preview and no mask is a slice, with one grey value a pixel as it is stored: rows and columns in
-// the order of the file whatever its orientation says, and white-is-zero is not inverted, as tifffile and ImageJ take
-// them. Anything else is refused.
+// Baseline TIFF and BigTIFF files of grey values, without compression and in strips.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 
-#include "apps/images/image_info.hpp"
-#include "host/volume/typed_volume.hpp"
+#include "apps/images/stored_image.hpp"
+#include "apps/images/tiff_stack.hpp"
 
 namespace halocline {
 
-/// True if the file begins as TIFF or BigTIFF files do. Throws InputError for what is no regular file.
-bool is_tiff_file(const std::string& path);
+/// One value a pixel: whole numbers of 8, 16, 32 or 64 bits, floating-point ones of 16, 32 or 64, in either byte order,
+/// all pages (tiff_stack.hpp); nothing for a file that is no TIFF. Throws UnsupportedImage for all other forms, and
+/// where strips are missing or the file ends before them; InputError for stacks of more than three dimensions.
+std::optional<StoredImage> tiff_image(const std::string& path);
 
-/// The header of a file for which is_tiff_file() is true, as below. Throws InputError.
-ImageInfo read_tiff_info(const std::string& path);
-
-/// The meaning of the values of the first page and the order of its rows and columns, by the tags 262 and 274.
-struct TiffKind {
-  bool white_is_zero = false;
-  std::uint16_t orientation = 1;
-};
+/// Meaning and order of the values of the first page, for series; throws as well.
 TiffKind read_tiff_kind(const std::string& path);
-
-/// Throws InputError that names both files unless `kind`, of a file of the series, is that of the first one.
-void require_same_tiff_kind(const TiffKind& kind, const std::string& file, const TiffKind& first,
-                            const std::string& first_file, const std::string& series);
-
-TypedVolume read_tiff_typed(const std::string& path);
 
 }  // namespace halocline

@@ -149,13 +149,13 @@ class Image:
 
 
 def read(path: Path, allow_nonfinite: bool = False) -> Image:
-    """Reads an image file as float32: MetaImage (.mha, .mhd, .raw); others where the package was built with ITK, else
-    TIFF through tifffile and the rest through SimpleITK.
+    """Reads an image file as float32: MetaImage (.mha, .mhd, .raw), plain NRRD, NIfTI and TIFF; other forms where the
+    package was built with ITK, else TIFF through tifffile and the rest through SimpleITK.
 
     Raises InputError for a file that cannot be read, or that holds NaN or infinite values unless allow_nonfinite.
     """
     name = _check.path(path)
-    if not _own_format(name):
+    if not _is_read_here(name):
         return _read_elsewhere(name, allow_nonfinite)
     values, grid = _core.read_image(name, allow_nonfinite, log)
     return Image(values, Grid.from_tuple(grid))
@@ -185,7 +185,7 @@ class ImageFile(os.PathLike):  # type: ignore[type-arg, unused-ignore]
 def open(path: Path) -> ImageFile:
     """An image file, of which the header alone is read. Raises InputError for one that cannot be read."""
     name = _check.path(path)
-    if not _own_format(name):
+    if not _is_read_here(name):
         raise InputError(f"'{name}' cannot be read piece by piece; read() it, or store it as .mha")
     grid, component, format = _core.image_info(name)
     return ImageFile(name, Grid.from_tuple(grid), component, format)
@@ -207,6 +207,16 @@ def write(path: Path, image: Any, grid: Optional[Grid] = None) -> None:
 
 def _own_format(name: str) -> bool:
     return name.lower().endswith((".mha", ".mhd", ".raw")) or _core.WITH_ITK
+
+
+def _is_read_here(name: str) -> bool:
+    if _own_format(name):
+        return True
+    try:
+        _core.image_info(name)
+    except InputError:
+        return False
+    return True
 
 
 def _read_elsewhere(name: str, allow_nonfinite: bool) -> Image:

@@ -2,16 +2,20 @@
 
 #include <spdlog/spdlog.h>
 
+#include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <stdexcept>
 
 #include "apps/command.hpp"
 #include "apps/images/image_file.hpp"
+#include "apps/images/itk_image.hpp"
+#include "apps/images/stored_image.hpp"
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
 #include "host/system/temporary_folder.hpp"
+#include "host/volume/typed_volume.hpp"
 
 namespace halocline::fuzz {
 
@@ -51,6 +55,26 @@ std::optional<Volume> read_any_image(const std::string& path) {
   const auto source = open_image(path, true);
   constexpr std::size_t most = 4096;
   return info.grid.count() <= most ? std::optional(read_volume(*source)) : std::nullopt;
+}
+
+void require_as_through_itk(const std::string& path) {
+  std::optional<StoredImage> image;
+  Volume found, expected;
+  try {
+    image = stored_image(path);
+    constexpr std::size_t most = 4096;
+    if (!image || image->info.grid.count() > most) return;
+    found = read_volume(*open_stored_image(*image, path));
+    expected = to_volume(read_itk_typed(path));
+  } catch (const Error&) {  // one of them does not read it
+    return;
+  }
+  const Grid &grid = image->info.grid, &other = expected.grid;
+  require(grid.size == other.size && grid.spacing == other.spacing && grid.origin == other.origin &&
+              grid.direction == other.direction,
+          "another grid than through ITK");
+  for (std::size_t n = 0; n < found.voxels.size(); ++n)
+    require(found.voxels[n] == expected.voxels[n] || !std::isfinite(found.voxels[n]), "other values than through ITK");
 }
 
 void run_words(const std::vector<std::string>& words) {

@@ -37,6 +37,10 @@ void require(bool good, const std::string& what);
 /// Reads an image as the commands do: its header and, if it is small, all of its voxels.
 std::optional<Volume> read_any_image(const std::string& path);
 
+/// A finding: a file that is read without ITK has another grid or other values through it, where both read it. ITK
+/// reads voxels of NIfTI that are not finite as 0.
+void require_as_through_itk(const std::string& path);
+
 /// Runs the command in this process, without its words on the terminal. A finding: exit codes other than 0 and 2.
 void run_words(const std::vector<std::string>& words);
 

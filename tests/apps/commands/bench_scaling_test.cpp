@@ -74,7 +74,7 @@ TEST_F(BenchScaling, TakesListsOfSizesAndIterationsByJob) {
   const double voxels = 16 * 16 * 16, passes[] = {3, 16, 16, 2 * 16, 10 * 16};
   for (std::size_t n = 0; n < more.size(); ++n) EXPECT_EQ(more[n]["updates"], voxels * passes[n]) << more[n];
   expect_contains(done(words).out, {"16^3\njob ", "\n\n24^3\njob "});
-  for (const char* bad : {"0", "fdk=3", "pdu=", "=7", "pdu=2.5", "many"})
+  for (const char* bad : {"0", "pdu=", "=7", "pdu=2.5", "many"})
     refused({"bench", "scaling", "--iterations", bad}, {"--iterations", "tvgd=50,pdu=200"});
   refused({"bench", "scaling", "--iterations", "cgls=3"}, {"--iterations", "cgls=3", "--jobs"});
   refused({"bench", "scaling", "--iterations", "tvgd=5", "--jobs", "pdu"}, {"--iterations", "--jobs"});

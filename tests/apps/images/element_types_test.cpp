@@ -206,7 +206,7 @@ TEST(ElementTypes, NrrdDataThatAreNotThoseOfTheHeader) {
   std::string damaged = packed(bytes);
   damaged[damaged.size() - 8] ^= 0x55;  // of the checksum
   with("gzip", damaged);
-  expect_refused(path, "is damaged or truncated");
+  expect_refused(path, "truncated or damaged");
   with("hex", std::string(48, 'a') + "b");
   expect_refused(path, "is too long: found 49 digits of hex, expected 48");
   with("hex", std::string(46, 'a'));

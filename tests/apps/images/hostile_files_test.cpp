@@ -12,6 +12,7 @@
 
 #include "apps/images/image_file.hpp"
 #include "tests/support/command_process.hpp"
+#include "tests/support/compressed_images.hpp"
 
 namespace halocline::hostile_files_test {
 namespace {
@@ -249,9 +250,9 @@ TEST_F(HostileFiles, SeriesWithAPipe) {
   EXPECT_THAT(refused(denoise(f_ / "s")).out, HasSubstr("holds no DICOM series"));
 }
 
-// An unknown tag of TIFF: libtiff has something to say.
+// An unknown tag of a compressed TIFF: libtiff has something to say.
 TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
-  write_image(cube(), f_ / "x.tif");
+  write_itk_image(cube(), f_ / "x.tif", true);
   std::string bytes = content(f_ / "x.tif");
   const auto place = bytes.find(std::string("\x31\x01\x02\x00", 4));  // tag 305, a text: the name of the program
   ASSERT_NE(place, std::string::npos);

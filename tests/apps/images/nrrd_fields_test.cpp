@@ -1,10 +1,11 @@
 // labels: app unit error itk
 // Fields of NRRD headers that are missing, doubled, unknown or out of range are refused by name.
+#include "apps/images/nrrd_fields.hpp"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "apps/images/itk_nrrd_fields.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -1,4 +1,4 @@
-#include "apps/images/itk_nrrd_grid.hpp"
+#include "apps/images/nrrd_grid.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/images/itk_nrrd_header.hpp"
 #include "apps/images/length_unit.hpp"
+#include "apps/images/nrrd_header.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 #include "host/system/lower_case.hpp"

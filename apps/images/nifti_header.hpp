@@ -1,4 +1,4 @@
-// Headers of NIfTI files (nifti1.h, nifti2.h), as far as ITK is not to be trusted with them.
+// Headers of NIfTI files (nifti1.h, nifti2.h).
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/images/image_info.hpp"
 #include "host/system/temporary_folder.hpp"
 #include "host/volume/component.hpp"
 #include "host/volume/volume.hpp"
@@ -26,7 +27,11 @@ struct NiftiHeader {
   int qform_code = 0, sform_code = 0;
   std::array<double, 3> quatern{}, qoffset{};
   std::array<double, 12> srow{};
-  int length_unit = 0;  ///< 1: m, 2: mm, 3: micrometres; others: not said
+  int length_unit = 0;   ///< 1: m, 2: mm, 3: micrometres; others: not said
+  int intent = 0;        ///< what the values mean; 0: nothing particular
+  bool swapped = false;  ///< in the byte order that is not the host's
+  bool pair = false;     ///< says that the voxels are in a file of their own
+  std::string description = {}, auxiliary = {};
 };
 
 /// None where the file does not begin with such a header, as the voxels of a pair of files do not.
@@ -48,7 +53,12 @@ bool same_transform(const NiftiTransform& a, const NiftiTransform& b);
 
 /// The scaling of stored numbers: by the standard they are as they are where the slope is 0, and by convention where it
 /// is NaN.
-Scaling nifti_scaling(const std::string& path);
+Scaling nifti_scaling(const NiftiHeader& header);
+
+/// The notes of a header whose voxels have this grid: description, auxiliary file and codes of its two transforms.
+/// These are those of transforms that say the grid: readers take one of two, which is written as both, so a code whose
+/// transform was another gives way to the one that was taken.
+HeaderNotes read_nifti_notes(const NiftiHeader& header, const Grid& grid);
 
 /// The name by which ITK finds the voxels of a file: beside "a.nii" it would take that for "a.nii.gz". There it is a
 /// link in a folder that is removed with this object; otherwise the path itself.

@@ -1,4 +1,4 @@
-// The stored values of NRRD files, where ITK takes others for them without a word.
+// The stored values of NRRD files, where readers take others for them without a word.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct NrrdData {
     std::string file;
     double from = 0;  ///< byte of the file at which they begin, skips aside
   };
-  std::string path, type, encoding;  ///< entries of the header; type and encoding in lower case
+  std::string path, type, encoding, endian;  ///< entries of the header, but for the path in lower case
   double count = 1, value_bytes = 1;
   double line_skip = 0, byte_skip = 0;
   std::vector<Part> parts;  ///< files that hold equally many values

@@ -1,4 +1,4 @@
-#include "apps/images/tiff_pages.hpp"
+#include "apps/images/libtiff_pages.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -17,20 +17,6 @@ namespace halocline {
 namespace {
 
 const char* const as_grey = "convert it to one grey value a pixel, of 8, 16 or 32 bits";
-
-std::string format_name(std::uint16_t format) {
-  switch (format) {
-    case SAMPLEFORMAT_INT:
-      return "signed";
-    case SAMPLEFORMAT_IEEEFP:
-      return "floating-point";
-    case SAMPLEFORMAT_COMPLEXINT:
-    case SAMPLEFORMAT_COMPLEXIEEEFP:
-      return "complex";
-    default:
-      return "unsigned";
-  }
-}
 
 std::string photometric_name(const TiffPage& page) {
   switch (page.photometric) {
@@ -140,7 +126,7 @@ void require_readable(const TiffPage& page, const std::string& path) {
   if (!is_known_type(page))
     refuse(fmt::format("has {} values of {} bits; unsigned ones of 1 to 16, 32 or 64 bits, signed ones of 8, 16, 32 or "
                        "64 and floating-point ones of 16, 32 or 64 can be read",
-                       format_name(page.sample_format), page.bits),
+                       sample_format_name(page.sample_format), page.bits),
            "convert it to one of these");
   if (page.depth > 1)
     refuse(fmt::format("has {} slices in a page (ImageDepth)", page.depth), "write a page for each slice");
@@ -152,22 +138,6 @@ void require_readable(const TiffPage& page, const std::string& path) {
   }
 }
 
-void require_same_kind(const TiffPage& page, const TiffPage& first, const std::string& path) {
-  const auto compare = [&](const char* name, const auto& found, const auto& expected) {
-    if (found != expected)
-      throw InputError(
-          fmt::format("'{}': page {} has {} {}, page {} has {}; all slices must be of one kind: write "
-                      "those that belong together to a file, or to one each",
-                      path, page.number, name, found, first.number, expected));
-  };
-  compare("width", page.width, first.width);
-  compare("height", page.height, first.height);
-  compare("bits a value", page.bits, first.bits);
-  compare("sample format", format_name(page.sample_format), format_name(first.sample_format));
-  compare("photometric interpretation", page.photometric, first.photometric);
-  compare("orientation", page.orientation, first.orientation);
-}
-
 std::string text_of(const char* module, const char* format, va_list arguments) {
   char text[512];
   std::vsnprintf(text, sizeof text, format, arguments);
@@ -175,17 +145,6 @@ std::string text_of(const char* module, const char* format, va_list arguments) {
 }
 
 }  // namespace
-
-Component TiffPage::component() const {
-  if (bits < 8) return Component::uint8;
-  if (sample_format == SAMPLEFORMAT_IEEEFP)
-    return bits == 16 ? Component::float16 : bits == 32 ? Component::float32 : Component::float64;
-  const bool has_sign = sample_format == SAMPLEFORMAT_INT;
-  if (bits == 8) return has_sign ? Component::int8 : Component::uint8;
-  if (bits <= 16) return has_sign ? Component::int16 : Component::uint16;
-  if (bits == 32) return has_sign ? Component::int32 : Component::uint32;
-  return has_sign ? Component::int64 : Component::uint64;
-}
 
 // m: not mapped to memory, for a file that shrinks meanwhile would end the process; c: strips as they are.
 TiffFile::TiffFile(const std::string& path) : path_(path), tiff_(nullptr, TIFFClose) {
@@ -239,7 +198,7 @@ std::vector<TiffPage> TiffFile::slices() {
     if (!is_ignored(handle())) {
       slices.push_back(page_of(handle(), number));
       require_readable(slices.back(), path_);
-      require_same_kind(slices.back(), slices.front(), path_);
+      require_same_tiff_pages(slices.back(), slices.front(), path_);
     }
     if (TIFFLastDirectory(handle()) != 0) {
       require_whole_directory(number);

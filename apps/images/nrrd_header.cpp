@@ -1,4 +1,4 @@
-#include "apps/images/itk_nrrd_header.hpp"
+#include "apps/images/nrrd_header.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "apps/images/itk_nrrd_data.hpp"
-#include "apps/images/itk_nrrd_fields.hpp"
+#include "apps/images/nrrd_data.hpp"
+#include "apps/images/nrrd_fields.hpp"
 #include "apps/images/trimmed.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
@@ -179,6 +179,17 @@ double skip_of(const std::string& path, const NrrdField& field) {
   return static_cast<double>(skip);
 }
 
+// Keys and values have \\n for the end of a line and \\\\ for a backslash.
+std::string unescaped(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool escape = text[at] == '\\' && at + 1 < text.size() && (text[at + 1] == 'n' || text[at + 1] == '\\');
+    if (escape) ++at;
+    out.push_back(escape && text[at] == 'n' ? '\n' : text[at]);
+  }
+  return out;
+}
+
 bool is_nrrd(const std::string& path) {
   std::string magic(4, '\0');
   std::ifstream(path, std::ios::binary).read(magic.data(), 4);
@@ -194,14 +205,14 @@ std::map<std::string, std::string> nrrd_fields(const std::string& path) {
   while (const auto line = lines.next())
     if (auto field = field_of(*line)) {
       std::erase(field->name, ' ');
-      if (field->name == "datafile" && field->value.starts_with("LIST")) break;
       out[field->name] = field->value;
+      if (field->name == "datafile" && field->value.starts_with("LIST")) break;
     }
   return out;
 }
 
-void check_nrrd_header(const std::string& path) {
-  if (!is_nrrd(path)) return;
+std::optional<NrrdData> read_nrrd_header(const std::string& path) {
+  if (!is_nrrd(path)) return {};
   Lines lines(path);
   double stored = 0;  // bytes of the files that hold the values
   NrrdData data;
@@ -212,7 +223,7 @@ void check_nrrd_header(const std::string& path) {
     stored += static_cast<double>(fs::file_size(file));
     data.parts.push_back({file, 0});
   };
-  bool detached = false, has_endian = false;
+  bool detached = false;
   const std::string magic = lines.next().value_or("");
   std::vector<NrrdField> fields;
   while (const auto line = lines.next()) {
@@ -223,7 +234,7 @@ void check_nrrd_header(const std::string& path) {
     if (field->name == "encoding") data.encoding = lower_case(field->value);
     if (field->name == "line skip" || field->name == "lineskip") data.line_skip = skip_of(path, *field);
     if (field->name == "byte skip" || field->name == "byteskip") data.byte_skip = skip_of(path, *field);
-    if (field->name == "endian") has_endian = true;
+    if (field->name == "endian") data.endian = lower_case(field->value);
     if (field->name == "sizes") data.count = product_of(field->value);
     if (field->name != "data file" && field->name != "datafile") continue;
     detached = true;
@@ -236,7 +247,7 @@ void check_nrrd_header(const std::string& path) {
     if (names.empty()) take_file(field->value);
   }
   check_nrrd_fields(path, magic, fields);
-  require_known(path, data.type, data.encoding, has_endian);
+  require_known(path, data.type, data.encoding, !data.endian.empty());
   data.value_bytes = bytes_of(data.type);
   if (!detached) {
     stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
@@ -244,6 +255,25 @@ void check_nrrd_header(const std::string& path) {
   }
   require_packed_bytes(data, stored);
   check_nrrd_data(data);
+  return data;
+}
+
+HeaderNotes read_nrrd_notes(const std::string& path) {
+  HeaderNotes notes;
+  if (!is_nrrd(path)) return notes;
+  notes.format = "NRRD";
+  Lines lines(path);
+  while (const auto line = lines.next()) {
+    const auto field = field_of(*line);
+    if (field && (field->name == "data file" || field->name == "datafile") && field->value.starts_with("LIST")) break;
+    if (field && field->name == "content" && !field->value.empty()) notes.entries["NRRD_content"] = field->value;
+    const auto colon = line->find(":=");
+    if (field || line->front() == '#' || colon == std::string::npos) continue;
+    const std::string key = unescaped(line->substr(0, colon));
+    if (key.starts_with("NRRD_") || key.starts_with("ITK_")) continue;
+    notes.entries[key] = unescaped(line->substr(colon + 2));
+  }
+  return notes;
 }
 
 }  // namespace halocline

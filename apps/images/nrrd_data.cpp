@@ -1,4 +1,4 @@
-#include "apps/images/itk_nrrd_data.hpp"
+#include "apps/images/nrrd_data.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

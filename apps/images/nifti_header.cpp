@@ -1,4 +1,4 @@
-#include "apps/images/itk_nifti_header.hpp"
+#include "apps/images/nifti_header.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -67,6 +67,12 @@ class Fields {
     for (std::size_t n = 0; n < count; ++n) to[n] = static_cast<Value>(at<Stored>(place + n * sizeof(Stored)));
   }
 
+  // A text that ends at its first 0, of at most that many bytes.
+  std::string text(std::size_t place, std::size_t most) const {
+    const auto* from = reinterpret_cast<const char*>(bytes_.data() + place);
+    return {from, std::find(from, from + most, '\0')};
+  }
+
  private:
   std::span<const unsigned char> bytes_;
   bool swapped_;
@@ -86,11 +92,14 @@ NiftiHeader version_1(const Fields& fields) {
   fields.take<float>(header.pixdim, 76);
   header.vox_offset = fields.at<float>(108);
   const auto magic = fields.at<std::array<char, 4>>(344, false);
+  header.description = fields.text(148, 79), header.auxiliary = fields.text(228, 23);
+  header.pair = magic[1] == 'i';
   header.analyze = !has_magic(magic);
   if (header.analyze) {
     header.slope = 1;
     return header;
   }
+  header.intent = fields.at<std::int16_t>(68);
   header.slope = fields.at<float>(112), header.intercept = fields.at<float>(116);
   header.qform_code = fields.at<std::int16_t>(252), header.sform_code = fields.at<std::int16_t>(254);
   fields.take<float>(header.quatern, 256);
@@ -108,6 +117,9 @@ NiftiHeader version_2(const Fields& fields) {
   fields.take<std::int64_t>(header.dim, 16);
   fields.take<double>(header.pixdim, 104);
   header.vox_offset = static_cast<double>(fields.at<std::int64_t>(168));
+  header.description = fields.text(240, 79), header.auxiliary = fields.text(320, 23);
+  header.intent = fields.at<std::int32_t>(504);
+  header.pair = fields.at<char>(5) == 'i';
   header.slope = fields.at<double>(176), header.intercept = fields.at<double>(184);
   header.qform_code = fields.at<std::int32_t>(344), header.sform_code = fields.at<std::int32_t>(348);
   fields.take<double>(header.quatern, 352);
@@ -294,6 +306,7 @@ std::optional<NiftiHeader> read_nifti_header(const std::string& path) {
     const auto length = fields.at<std::int32_t>(0);
     if (length == bytes_of_1) header = version_1(fields);
     if (length == bytes_of_2 && bytes[4] == 'n' && bytes[6] == '2') header = version_2(fields);
+    if (length == bytes_of_1 || (length == bytes_of_2 && header)) header->swapped = swapped;
   }
   const auto& bits = bits_of_types();
   if (header && bits.contains(header->datatype)) header->voxel_bits = bits.at(header->datatype);
@@ -353,10 +366,22 @@ bool same_transform(const NiftiTransform& a, const NiftiTransform& b) {
   return true;
 }
 
-Scaling nifti_scaling(const std::string& path) {
-  const auto header = read_nifti_header(nifti_files(path)[0]);
-  if (!header || header->slope == 0 || std::isnan(header->slope)) return {};
-  return {header->slope, header->intercept};
+Scaling nifti_scaling(const NiftiHeader& header) {
+  if (header.slope == 0 || std::isnan(header.slope)) return {};
+  return {header.slope, header.intercept};
+}
+
+HeaderNotes read_nifti_notes(const NiftiHeader& header, const Grid& grid) {
+  HeaderNotes notes{"NIfTI"};
+  if (!header.description.empty()) notes.entries["descrip"] = header.description;
+  if (!header.auxiliary.empty()) notes.entries["aux_file"] = header.auxiliary;
+  const NiftiTransform taken = nifti_transform(grid);
+  const auto q = nifti_qform(header), s = nifti_sform(header);
+  const bool by_q = q && same_transform(*q, taken), by_s = s && same_transform(*s, taken);
+  if (!by_q && !by_s) return notes;
+  notes.entries["qform_code"] = fmt::format("{}", by_q ? header.qform_code : header.sform_code);
+  notes.entries["sform_code"] = fmt::format("{}", by_s ? header.sform_code : header.qform_code);
+  return notes;
 }
 
 std::array<std::string, 2> nifti_files(const std::string& path) {

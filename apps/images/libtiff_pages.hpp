@@ -3,37 +3,15 @@
 
 #include <tiffio.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/images/tiff_directory.hpp"
-#include "host/volume/component.hpp"
+#include "apps/images/tiff_stack.hpp"
 
 namespace halocline {
-
-/// The directory of a page.
-struct TiffPage {
-  std::uint64_t directory = 0;  ///< its place in the file
-  std::size_t number = 1;       ///< from 1, previews and masks counted
-  std::uint32_t width = 0, height = 0, depth = 1;
-  std::uint16_t bits = 1, samples = 1, sample_format = SAMPLEFORMAT_UINT, compression = COMPRESSION_NONE,
-                orientation = ORIENTATION_TOPLEFT, photometric = PHOTOMETRIC_MINISBLACK;
-  bool tiled = false;
-  bool grey_table = true;              ///< a palette, if there is one, is a ramp from black to white
-  std::array<double, 2> resolution{};  ///< pixels a unit, of which there may be none; 0 if it is not there
-  bool has_spacing = false;
-  double spacing[2] = {1, 1};
-  std::string description;
-
-  /// The type of its values once each has whole bytes.
-  Component component() const;
-  /// True if values share bytes.
-  bool packed() const { return bits % 8 != 0; }
-  std::uint64_t bytes() const { return std::uint64_t{width} * height * component_bytes(component()); }
-};
 
 /// An open file, with libtiff's own words kept from the terminal.
 class TiffFile {

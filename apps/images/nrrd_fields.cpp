@@ -1,4 +1,4 @@
-#include "apps/images/itk_nrrd_fields.hpp"
+#include "apps/images/nrrd_fields.hpp"
 
 #include <fmt/format.h>
 
