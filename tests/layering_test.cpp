@@ -258,6 +258,16 @@ TEST(Layering, itkStaysInImagesAndItk) {
   }
 }
 
+TEST(Layering, mpiStaysInTransport) {
+  for (const auto& source : tree()) {
+    if (source.path.starts_with("scheduling/transport/mpi_") || !is_code(source)) continue;
+    for (const auto& include : includes_of(source))
+      EXPECT_FALSE(include == "mpi.h" || include.starts_with("mpi/")) << source.path << " includes " << include;
+    static const std::regex call("MPI_[A-Z][a-z]+(_[a-z_]+)?\\(");
+    EXPECT_FALSE(std::regex_search(without_comments(source.text), call)) << source.path << " calls MPI";
+  }
+}
+
 TEST(Layering, noKernelFileShadowsTheSdk) {
   for (const auto& source : tree()) {
     auto name = fs::path(source.path).filename().string();

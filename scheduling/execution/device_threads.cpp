@@ -109,7 +109,8 @@ DeviceThreads::~DeviceThreads() = default;
 
 void DeviceThreads::each(const Plan& plan, const std::function<void(int)>& work) {
   std::set<int> used;
-  for (const auto& slab : plan.slabs) used.insert(slab.device);
+  for (const auto& slab : plan.slabs)
+    if (plan.is_here(slab.device)) used.insert(slab.device);
   const int last = *used.rbegin();
   used.erase(last);
   for (const int device : used) {

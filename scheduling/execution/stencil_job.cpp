@@ -1,5 +1,7 @@
 #include "scheduling/execution/stencil_job.hpp"
 
+#include "scheduling/transport/rank_devices.hpp"
+
 namespace halocline {
 
 StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& on, const Plan& by)
@@ -11,7 +13,8 @@ StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& on,
       plan(by),
       requirements(plan.requirements),
       options(request.options),
-      stop(options.keep_partial || options.checkpoint_store != nullptr) {
+      ranks(ranks_of(plan)),
+      stop(options.keep_partial || options.checkpoint_store != nullptr, ranks) {
   for (const auto& need : requirements.arrays) {
     if (is_state(need)) states.push_back(need.name);
     if (need.lifetime == Lifetime::sums) sums_name = need.name, components = need.elements;
@@ -25,6 +28,30 @@ std::size_t StencilJob::slice_bytes(const std::string& name) const {
 
 void StencilJob::hold_sums(std::size_t reductions) {
   transport.hold(sums_array, reductions * requirements.size[2] * components * sizeof(double));
+}
+
+void StencilJob::share_sums(std::size_t reductions) {
+  if (!ranks.several()) return;
+  const std::size_t slice = components * sizeof(double), all = requirements.size[2] * slice;
+  const auto each_slab = [&](int rank, const auto& work) {  // in one order on all ranks
+    for (std::size_t which = 0; which < reductions; ++which)
+      for (const auto& slab : plan.slabs)
+        if (plan.rank_of(slab.device) == rank)
+          work(which * all + slice * unsigned_count(slab.interior.begin), slice * slab.interior.size());
+  };
+  std::string own;
+  each_slab(ranks.rank(), [&](std::size_t first, std::size_t bytes) {
+    own.resize(own.size() + bytes);
+    transport.get(sums_array, first, bytes, reinterpret_cast<std::byte*>(own.data() + own.size() - bytes));
+  });
+  const auto parts = ranks.gather("sums of slices", own);
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const std::byte* from = reinterpret_cast<const std::byte*>(parts[static_cast<std::size_t>(rank)].data());
+    each_slab(rank, [&](std::size_t first, std::size_t bytes) {
+      transport.put(sums_array, first, bytes, from);
+      from += bytes;
+    });
+  }
 }
 
 std::vector<double> StencilJob::added_sums(std::size_t which) const {

@@ -383,7 +383,9 @@ std::vector<double> view_shares(const Plan& plan) {
   const auto speeds = throughputs(plan.requirements, plan.devices);
   std::vector<double> best;
   double best_seconds = 0;
-  for (const auto& team : possible_teams(plan.devices)) {
+  auto teams = possible_teams(plan.devices);
+  if (plan.several_ranks()) teams.erase(teams.begin(), teams.end() - 1);  // all
+  for (const auto& team : teams) {
     double total = 0;
     for (const int n : team) total += speeds[static_cast<std::size_t>(n)];
     std::vector<double> shares(speeds.size(), 0);

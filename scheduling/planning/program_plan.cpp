@@ -196,8 +196,11 @@ Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel>
 }  // namespace
 
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
+  if (!options.all_devices.empty()) devices = options.all_devices;
   if (!devices.empty()) {  // else make_plan() reports it
     const ProgramForm form = program.needs.form;
+    if (form == ProgramForm::steps && !options.all_devices.empty())
+      throw PlanError(program.needs.algorithm + ": several ranks cannot do it; start one process");
     if (form == ProgramForm::steps) return ProgramPlanner(program, devices, options).plan();
     if (form == ProgramForm::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);
   }
