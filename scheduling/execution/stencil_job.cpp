@@ -1,6 +1,7 @@
 #include "scheduling/execution/stencil_job.hpp"
 
 #include "scheduling/transport/rank_devices.hpp"
+#include "scheduling/transport/rank_exchange.hpp"
 
 namespace halocline {
 
@@ -31,27 +32,9 @@ void StencilJob::hold_sums(std::size_t reductions) {
 }
 
 void StencilJob::share_sums(std::size_t reductions) {
-  if (!ranks.several()) return;
-  const std::size_t slice = components * sizeof(double), all = requirements.size[2] * slice;
-  const auto each_slab = [&](int rank, const auto& work) {  // in one order on all ranks
-    for (std::size_t which = 0; which < reductions; ++which)
-      for (const auto& slab : plan.slabs)
-        if (plan.rank_of(slab.device) == rank)
-          work(which * all + slice * unsigned_count(slab.interior.begin), slice * slab.interior.size());
-  };
-  std::string own;
-  each_slab(ranks.rank(), [&](std::size_t first, std::size_t bytes) {
-    own.resize(own.size() + bytes);
-    transport.get(sums_array, first, bytes, reinterpret_cast<std::byte*>(own.data() + own.size() - bytes));
-  });
-  const auto parts = ranks.gather("sums of slices", own);
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    const std::byte* from = reinterpret_cast<const std::byte*>(parts[static_cast<std::size_t>(rank)].data());
-    each_slab(rank, [&](std::size_t first, std::size_t bytes) {
-      transport.put(sums_array, first, bytes, from);
-      from += bytes;
-    });
-  }
+  const std::size_t slice = components * sizeof(double);
+  for (std::size_t which = 0; which < reductions; ++which)
+    share_slices(transport, plan, sums_array, slice, which * slice * requirements.size[2]);
 }
 
 std::vector<double> StencilJob::added_sums(std::size_t which) const {

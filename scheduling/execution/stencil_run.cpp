@@ -12,6 +12,7 @@
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/execution/resident_slabs.hpp"
+#include "scheduling/execution/shared_state.hpp"
 #include "scheduling/execution/streamed_slabs.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/skew.hpp"
@@ -40,6 +41,7 @@ class StencilRun {
   RunResult run() {
     job_.reduction.begin();
     bool stop = restore();
+    require_same_state(job_.ranks, job_.begun_at);
     if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
     int done = job_.begun_at;
@@ -126,7 +128,7 @@ class StencilRun {
     state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
       slabs_->read_state(name, first, count, to);
     };
-    options_.checkpoint_store->keep(state);
+    keep_state(*options_.checkpoint_store, state, job_.plan);
     timer_.kept(seconds(Clock::now() - begin));
   }
 

@@ -286,9 +286,6 @@ std::string Plan::device_name(int device) const {
   return several_ranks() ? fmt::format("rank {}: {}", model.rank, model.name) : model.name;
 }
 
-namespace {
-
-// Throws if a rank has nothing to do.
 void require_work_for_ranks(const Plan& plan) {
   const auto used = used_devices(plan);
   for (int rank = 0; rank <= plan.devices.back().rank; ++rank)
@@ -301,8 +298,6 @@ void require_work_for_ranks(const Plan& plan) {
                                                       : plural(needs.size[2], "slice", "slices")));
     }
 }
-
-}  // namespace
 
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (!options.all_devices.empty()) devices = options.all_devices;

@@ -114,6 +114,9 @@ struct Plan {
 /// view) are a PlanError that names the first.
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options = {});
 
+/// Throws PlanError that names a rank which has nothing to do.
+void require_work_for_ranks(const Plan& plan);
+
 /// The plan with other borders of slabs, for devices at other `speeds` (slices a second, by device number; those
 /// without a slab do not count). Nothing where that does not fit.
 std::optional<Plan> rebalanced(const Plan& plan, std::span<const double> speeds);

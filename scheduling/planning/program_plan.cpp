@@ -47,13 +47,14 @@ class ProgramPlanner {
   Plan plan() const {
     library_log()->trace("planning {}", program_.needs.algorithm);
     std::optional<Plan> best;
-    if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and others gain nothing
+    if (common_.devices.size() > 1 && options_.all_devices.empty())  // the fastest alone is best where it holds everything and others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
         take_better(best, best_on({static_cast<int>(n)}));
     std::vector<int> all;
     for (std::size_t n = 0; n < common_.devices.size(); ++n) all.push_back(static_cast<int>(n));
     take_better(best, best_on(all));
     if (!best) throw_too_small();
+    if (best->several_ranks()) require_work_for_ranks(*best);
     return *std::move(best);
   }
 
@@ -199,8 +200,6 @@ Plan plan_program(const Program& program, std::span<const DeviceModel> devices, 
   if (!options.all_devices.empty()) devices = options.all_devices;
   if (!devices.empty()) {  // else make_plan() reports it
     const ProgramForm form = program.needs.form;
-    if (form == ProgramForm::steps && !options.all_devices.empty())
-      throw PlanError(program.needs.algorithm + ": several ranks cannot do it; start one process");
     if (form == ProgramForm::steps) return ProgramPlanner(program, devices, options).plan();
     if (form == ProgramForm::voxel_sums) return plan_slabs_to_share(program.needs, devices, options);
   }
