@@ -214,8 +214,8 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
 
 // tests/<layer>/<room> tests <layer>/<room>; shared parts are in separate folders.
 TEST(Layering, testsMirrorTheRooms) {
-  static const std::vector<std::string> shared{"consumer",  "fuzz",   "mpi", "oclgrind", "portability",
-                                               "reference", "slicer", "support"};
+  static const std::vector<std::string> shared{"consumer",    "fuzz",      "mpi",    "oclgrind",
+                                               "portability", "reference", "slicer", "support"};
   int mirrored = 0;
   for (const auto& source : tree()) {
     if (source.folder() != "tests" || lies_in_layer_itself(source.path)) continue;

@@ -419,8 +419,8 @@ void DenoiseJob::warn_of_filtered(const ValueRange& input, const ValueRange& out
   const char* parameter = parameters_.method == "gaussian" ? "`sigma`"
                           : parameters_.method == "median" ? "`radius`"
                                                            : "`filter.strength`";
-  std::string text = effect_warning(input, output, change, 0,
-                                    {"", fmt::format("a smaller {} smooths less", parameter)});
+  std::string text =
+      effect_warning(input, output, change, 0, {"", fmt::format("a smaller {} smooths less", parameter)});
   if (!text.empty()) result_.warnings.push_back(std::move(text));
 }
 

@@ -82,13 +82,14 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const Geometry& geometry = choices.geometry;
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
-  const StreamedRun run{"project",
-                        command.input,
-                        command.output,
-                        grid,
-                        stack,
-                        plan_project(geometry, grid, stack, parameters, device_models(job.devices()), job.plan_options()),
-                        {0, static_cast<double>(stack.count()), "rays"}};
+  const StreamedRun run{
+      "project",
+      command.input,
+      command.output,
+      grid,
+      stack,
+      plan_project(geometry, grid, stack, parameters, device_models(job.devices()), job.plan_options()),
+      {0, static_cast<double>(stack.count()), "rays"}};
   const auto result =
       run_streamed(job, run, [&](const VolumeSource& volume, VolumeSink& to, const RunOptions& options) {
         return project_into(volume, geometry, to, parameters, job.devices(), options);

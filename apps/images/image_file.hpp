@@ -71,8 +71,8 @@ void check_image_file(const std::string& path);
 /// formats are gathered in their type and written by commit(). What is refused: see check_storage().
 std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage);
 
-/// Joins the sink that another process created with the same arguments, whose ImageSink::temporary_path() this is. Throws
-/// InputError for formats other than MetaImage, and FileError where the file is not seen.
+/// Joins the sink that another process created with the same arguments, whose ImageSink::temporary_path() this is.
+/// Throws InputError for formats other than MetaImage, and FileError where the file is not seen.
 std::unique_ptr<ImageSink> join_image(const std::string& path, const Grid& grid, const ImageStorage& storage,
                                       const std::string& temporary);
 

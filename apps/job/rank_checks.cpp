@@ -54,8 +54,9 @@ void require_same_command(Ranks& all, const std::string& command, const nlohmann
     if (other == first) continue;
     for (const char* name : {"version", "command"})
       if (other[name] != first[name])
-        throw InputError(fmt::format("rank {} has another {} than rank 0: {} instead of {}; start the same on all nodes",
-                                     rank, name, other[name].dump(), first[name].dump()));
+        throw InputError(
+            fmt::format("rank {} has another {} than rank 0: {} instead of {}; start the same on all nodes", rank, name,
+                        other[name].dump(), first[name].dump()));
     throw InputError(fmt::format("rank {} has {}; start the same command on all nodes", rank,
                                  difference(first["options"], other["options"])));
   }
@@ -72,7 +73,8 @@ void require_same_file(Ranks& all, const std::string& option, const std::string&
 
 void refuse_several_ranks(const std::string& what, const std::string& remedy) {
   if (ranks().several())
-    throw InputError(fmt::format("{} does not run on several ranks, and there are {}; {}", what, ranks().size(), remedy));
+    throw InputError(
+        fmt::format("{} does not run on several ranks, and there are {}; {}", what, ranks().size(), remedy));
 }
 
 }  // namespace halocline

@@ -16,6 +16,7 @@ void require_same_command(Ranks& ranks, const std::string& command, const nlohma
 void require_same_file(Ranks& ranks, const std::string& option, const std::string& path);
 
 /// Throws InputError if there are several ranks: `what` (an option, a command) is for one process.
-void refuse_several_ranks(const std::string& what, const std::string& remedy = "start one process, without the launcher");
+void refuse_several_ranks(const std::string& what,
+                          const std::string& remedy = "start one process, without the launcher");
 
 }  // namespace halocline

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "apps/images/image_sink.hpp"
 #include "apps/images/image_info.hpp"
+#include "apps/images/image_sink.hpp"
 #include "scheduling/transport/ranks.hpp"
 
 namespace halocline {

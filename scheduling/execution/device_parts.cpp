@@ -15,8 +15,8 @@ DeviceParts::DeviceParts(const Program& program, const Plan& plan, const std::ve
   for (const auto& slab : plan.slabs)
     if (plan.is_here(slab.device)) parts_[slab.device] = nullptr;
   threads_.each(plan_, [&](int device) {
-    parts_.at(device) = std::make_unique<DevicePart>(program, plan, device, devices[plan.number_here(device)],
-                                                     transport, traffic);
+    parts_.at(device) =
+        std::make_unique<DevicePart>(program, plan, device, devices[plan.number_here(device)], transport, traffic);
   });
 }
 
@@ -30,8 +30,8 @@ void DeviceParts::share_halos(const Step& step) {
   const auto resident = volumes_to_share(program_, step, plan_);
   for (const auto& name : resident) each([&](DevicePart& part) { part.offer_halo(step, name); });
   for (const auto& name : volumes_beside(program_, step, plan_))
-    exchange_slices(transport_, plan_, name, array_bytes(array_of(plan_.requirements, name), plan_.requirements, 1, 0, 0),
-                    low, high);
+    exchange_slices(transport_, plan_, name,
+                    array_bytes(array_of(plan_.requirements, name), plan_.requirements, 1, 0, 0), low, high);
   for (const auto& name : resident) each([&](DevicePart& part) { part.fetch_halo(step, name); });
 }
 

@@ -7,9 +7,9 @@
 
 namespace halocline {
 
-/// CheckpointStore::keep() of a state whose volumes lie on the ranks of the plan; RunState::read reads the slices of this
-/// one, and all of other arrays. All ranks call it: the first one stores, and the others hand it their slices. With one
-/// rank, keep() alone.
+/// CheckpointStore::keep() of a state whose volumes lie on the ranks of the plan; RunState::read reads the slices of
+/// this one, and all of other arrays. All ranks call it: the first one stores, and the others hand it their slices.
+/// With one rank, keep() alone.
 void keep_state(CheckpointStore& store, const RunState& state, const Plan& plan);
 
 /// Throws InputError on ranks that go on from another state than the first one.

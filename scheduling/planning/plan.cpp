@@ -291,11 +291,11 @@ void require_work_for_ranks(const Plan& plan) {
   for (int rank = 0; rank <= plan.devices.back().rank; ++rank)
     if (std::none_of(used.begin(), used.end(), [&](int device) { return plan.rank_of(device) == rank; })) {
       const Requirements& needs = plan.requirements;
-      throw PlanError(fmt::format("{}: of {} ranks, rank {} would have nothing to do, as there is too little for all: "
-                                  "{}; start fewer ranks",
-                                  needs.algorithm, plan.devices.back().rank + 1, rank,
-                                  shares_views(needs) ? views_text(needs.stack[2])
-                                                      : plural(needs.size[2], "slice", "slices")));
+      throw PlanError(
+          fmt::format("{}: of {} ranks, rank {} would have nothing to do, as there is too little for all: "
+                      "{}; start fewer ranks",
+                      needs.algorithm, plan.devices.back().rank + 1, rank,
+                      shares_views(needs) ? views_text(needs.stack[2]) : plural(needs.size[2], "slice", "slices")));
     }
 }
 

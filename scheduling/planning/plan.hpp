@@ -110,8 +110,8 @@ struct Plan {
 /// exceeded. Excludes devices without a slice, and those that would not gain 2 %: the slowest, and of equally fast ones
 /// all but 1, 2, 4 ... (unless speeds are given; a split device's parts stay together). Throws PlanError with a table
 /// of needed and available bytes and the option that helps where not even one slice with its halos (and one view) fits,
-/// or where there are no devices. With PlanOptions::all_devices none is excluded, and ranks without a slice (projections:
-/// view) are a PlanError that names the first.
+/// or where there are no devices. With PlanOptions::all_devices none is excluded, and ranks without a slice
+/// (projections: view) are a PlanError that names the first.
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options = {});
 
 /// Throws PlanError that names a rank which has nothing to do.

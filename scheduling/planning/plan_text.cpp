@@ -70,11 +70,10 @@ std::string devices_text(const Plan& plan) {
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const auto& device = plan.devices[d];
     const DeviceUse part = device_part(plan, d);
-    text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d,
-                        plan.device_name(static_cast<int>(d)), width,
-                        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
-                        bytes_text(static_cast<double>(device.max_allocation)), part.slices,
-                        1e-9 * device.memory_bandwidth);
+    text += fmt::format(
+        "  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, plan.device_name(static_cast<int>(d)), width,
+        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
+        bytes_text(static_cast<double>(device.max_allocation)), part.slices, 1e-9 * device.memory_bandwidth);
   }
   for (const auto& note : plan.notes) text += "  " + note + "\n";
   return text;

@@ -47,7 +47,8 @@ class ProgramPlanner {
   Plan plan() const {
     library_log()->trace("planning {}", program_.needs.algorithm);
     std::optional<Plan> best;
-    if (common_.devices.size() > 1 && options_.all_devices.empty())  // the fastest alone is best where it holds everything and others gain nothing
+    if (common_.devices.size() > 1 &&
+        options_.all_devices.empty())  // the fastest alone is best where it holds everything and others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
         take_better(best, best_on({static_cast<int>(n)}));
     std::vector<int> all;

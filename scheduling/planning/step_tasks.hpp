@@ -32,8 +32,8 @@ struct Task {
   bool begins = false;     ///< outputs of the step are cleared
   bool passes_on = false;  ///< ray_sums: the batch is then passed on to the device with the next slabs
 };
-/// Tasks of one device, in order; `views`: of the step. Each rank goes over all views of steps over these: every one has
-/// all projections.
+/// Tasks of one device, in order; `views`: of the step. Each rank goes over all views of steps over these: every one
+/// has all projections.
 std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
 
 /// Contents of a device's arrays, and the transfers that change them.

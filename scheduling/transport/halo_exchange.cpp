@@ -201,8 +201,8 @@ bool HaloExchange::fetch(int device, DeviceSlab& slab, const Event& free) {
     if (Stream coming = stream(other, device, slab); !coming.pieces.empty()) {
       const Offer* offer = is_here(other) ? wait_for(other) : nullptr;
       if (is_here(other) && offer == nullptr) return false;
-      arrivals.push_back({std::move(coming), offer != nullptr ? *offer : Offer{}, all_, rank_of_.at(other),
-                          tag(other, device)});
+      arrivals.push_back(
+          {std::move(coming), offer != nullptr ? *offer : Offer{}, all_, rank_of_.at(other), tag(other, device)});
     }
     if (is_here(other)) continue;
     if (Stream going = stream(device, other, slab); !going.pieces.empty())

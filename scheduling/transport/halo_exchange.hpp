@@ -67,7 +67,7 @@ class HaloExchange {
   int tag(int from, int to) const { return from * most_devices_ + to; }
 
   Ranks& all_;
-  std::map<int, int> rank_of_;     // by device
+  std::map<int, int> rank_of_;  // by device
   int most_devices_;
   std::map<int, SlabPlan> slabs_;  // by device
   std::int64_t border_slices_;

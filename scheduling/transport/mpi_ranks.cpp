@@ -54,9 +54,10 @@ class MpiRanks : public Ranks {
     call(MPI_Init_thread, nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     call(MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (provided < MPI_THREAD_SERIALIZED)
-      throw Error(fmt::format("{} does not take calls of several threads, not even one after the other; use a build of "
-                              "it that does",
-                              mpi_library()));
+      throw Error(
+          fmt::format("{} does not take calls of several threads, not even one after the other; use a build of "
+                      "it that does",
+                      mpi_library()));
     call(MPI_Comm_rank, MPI_COMM_WORLD, &rank_);
     call(MPI_Comm_size, MPI_COMM_WORLD, &size_);
   }

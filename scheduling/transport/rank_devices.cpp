@@ -54,9 +54,10 @@ void plan_with_all(PlanOptions& options, const std::vector<Device>& devices, Ran
     for (DeviceModel& model : unpacked(lists[rank], static_cast<int>(rank))) {
       const DeviceModel& first = options.all_devices.empty() ? model : options.all_devices.front();
       if (model.cpu != first.cpu)
-        throw InputError(fmt::format("rank {} has {} ({}) where rank 0 has {} ({}), and results are the same on devices "
-                                     "of one kind only; choose one for all ranks with `device`",
-                                     rank, kind_of(model), model.name, kind_of(first), first.name));
+        throw InputError(
+            fmt::format("rank {} has {} ({}) where rank 0 has {} ({}), and results are the same on devices "
+                        "of one kind only; choose one for all ranks with `device`",
+                        rank, kind_of(model), model.name, kind_of(first), first.name));
       options.all_devices.push_back(std::move(model));
     }
 }

@@ -23,13 +23,13 @@ Range slices_of(const Plan& plan, int rank) {
 
 }  // namespace
 
-void share_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice,
-                  std::size_t at) {
+void share_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice, std::size_t at) {
   Ranks& ranks = ranks_of(plan);
   if (!ranks.several()) return;
   const Range own = slices_of(plan, ranks.rank());
   std::string bytes(slice * own.size(), '\0');
-  transport.get(array, at + slice * unsigned_count(own.begin), bytes.size(), reinterpret_cast<std::byte*>(bytes.data()));
+  transport.get(array, at + slice * unsigned_count(own.begin), bytes.size(),
+                reinterpret_cast<std::byte*>(bytes.data()));
   const auto parts = ranks.gather("slices of " + array, bytes);
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const std::string& part = parts[static_cast<std::size_t>(rank)];
@@ -87,9 +87,8 @@ void RayRoute::pass_on(std::size_t slab, std::int64_t batch) {
 void RayRoute::fetch(std::size_t slab, std::int64_t batch) {
   const int rank = plan_.rank_of(plan_.slabs[slab].device);
   std::vector<Message> messages;
-  each_view(batch, [&](std::byte* to, std::size_t bytes) {
-    messages.push_back(ranks_.receive(rank, chain_tag, to, bytes));
-  });
+  each_view(batch,
+            [&](std::byte* to, std::size_t bytes) { messages.push_back(ranks_.receive(rank, chain_tag, to, bytes)); });
   for (auto& message : messages) message.wait();
 }
 

@@ -18,7 +18,8 @@ namespace halocline {
 void share_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice,
                   std::size_t at = 0);
 
-/// Brings the slices of a volume that lie up to `low` below and `high` above a rank's own from the ranks that have them.
+/// Brings the slices of a volume that lie up to `low` below and `high` above a rank's own from the ranks that have
+/// them.
 void exchange_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice,
                      std::int64_t low, std::int64_t high);
 

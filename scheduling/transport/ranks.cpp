@@ -108,14 +108,16 @@ RanksInUse::RanksInUse() {
   constexpr const char* alone = "; HALOCLINE_MPI=off in the environment makes each of them a job of its own";
   if (mpi_library().empty()) {
     if (processes == 1) return;
-    throw InputError(fmt::format("a launcher of MPI started {} processes, but this build of Halocline has no MPI: "
-                                 "start it without the launcher, or build it with HALOCLINE_WITH_MPI{}",
-                                 processes, alone));
+    throw InputError(
+        fmt::format("a launcher of MPI started {} processes, but this build of Halocline has no MPI: "
+                    "start it without the launcher, or build it with HALOCLINE_WITH_MPI{}",
+                    processes, alone));
   }
   joined_ = make_mpi_ranks();
   if (joined_->size() != processes)
-    throw InputError(fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}",
-                                 processes, mpi_library(), joined_->size(), alone));
+    throw InputError(
+        fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}", processes,
+                    mpi_library(), joined_->size(), alone));
   joined = joined_.get();
   ::setenv("HALOCLINE_MPI", "off", 1);  // child processes are no ranks
 }
