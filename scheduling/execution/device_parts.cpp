@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/step_tasks.hpp"
@@ -35,22 +36,24 @@ void DeviceParts::share_halos(const Step& step) {
   for (const auto& name : resident) each([&](DevicePart& part) { part.fetch_halo(step, name); });
 }
 
-RayRoute DeviceParts::route_of(const Step& step, Range views) const {
+// Projections that a step writes.
+std::vector<RayRoute::Stack> DeviceParts::stacks_of(const Step& step) const {
   std::vector<RayRoute::Stack> stacks;
   for (const auto& [name, access] : step.arrays) {
     const ArrayNeed& need = array_of(plan_.requirements, name);
     if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
       stacks.push_back({name, whole_bytes(need, plan_.requirements) / plan_.requirements.stack[2]});
   }
-  return {transport_, plan_, std::move(stacks), views};
+  return stacks;
 }
 
 void DeviceParts::perform(const Step& step, Scalars& scalars, const std::function<void()>& checked) {
   if (step.due && !step.due(scalars)) return;
   share_halos(step);
-  const bool passes_on = plan_.several_ranks() && step.over == Domain::ray_sums;
-  RayRoute route = route_of(step, views_of(step, program_.needs, scalars));
-  transport_.begin_step(passes_on ? &route : nullptr);
+  std::optional<RayRoute> route;
+  if (plan_.several_ranks() && step.over == Domain::ray_sums)
+    route.emplace(transport_, plan_, stacks_of(step), views_of(step, program_.needs, scalars));
+  transport_.begin_step(route ? &*route : nullptr);
   each([&](DevicePart& part) {
     try {
       part.perform(step, scalars, checked);
@@ -59,7 +62,7 @@ void DeviceParts::perform(const Step& step, Scalars& scalars, const std::functio
       throw;
     }
   });
-  if (passes_on) route.end();
+  if (route) route->end();
   for (const auto& name : volumes_to_replace(program_, step, plan_))
     transport_.swap(name, name_in_role(ArrayRole::next, name));
   if (step.reduced && step.over == Domain::slices)

@@ -27,7 +27,7 @@ class DeviceParts {
  private:
   std::vector<double> added_sums(const Step& step, const Scalars& scalars) const;
   void share_halos(const Step& step);
-  RayRoute route_of(const Step& step, Range views) const;
+  std::vector<RayRoute::Stack> stacks_of(const Step& step) const;
 
   const Program& program_;
   const Plan& plan_;

@@ -88,7 +88,7 @@ class StencilRun {
     return std::move(result_);
   }
 
-  // What depends on clocks is decided by the first rank.
+  // Decisions that depend on clocks are those of the first rank.
   int of_first(int own) const { return static_cast<int>(job_.ranks.of_first("what is next", own)); }
 
   // Restores a stored state, and repeats its reductions for the method. Returns true if the method ended there.

@@ -189,7 +189,7 @@ class StepRun {
     return kept->iterations;
   }
 
-  // What depends on clocks is decided by the first rank.
+  // Decisions that depend on clocks are those of the first rank.
   int of_first(int own) const { return static_cast<int>(ranks_.of_first("what is next", own)); }
   double seconds() const {
     const double own = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();

@@ -30,20 +30,27 @@ void call(Function function, Arguments... arguments) {
   throw Error(fmt::format("MPI: {}", text));
 }
 
+// Parts of a message, each of which is as long as MPI counts.
 class MpiRequest : public Message::Request {
  public:
   bool ended() override {
     int flag = 0;
-    call(MPI_Test, &request, &flag, MPI_STATUS_IGNORE);
+    call(MPI_Testall, static_cast<int>(parts.size()), parts.data(), &flag, MPI_STATUSES_IGNORE);
     return flag != 0;
   }
-  MPI_Request request = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> parts;
 };
 
-template <class Function, class... Arguments>
-Message begin(Function function, Arguments... arguments) {
+constexpr std::size_t most_bytes_a_part = std::size_t{1} << 30;
+
+// begin_part(offset, bytes, request)
+template <class Function>
+Message begin(std::size_t bytes, const Function& begin_part) {
   auto request = std::make_unique<MpiRequest>();
-  call(function, arguments..., &request->request);
+  for (std::size_t at = 0; at < bytes || at == 0; at += most_bytes_a_part) {
+    request->parts.push_back(MPI_REQUEST_NULL);
+    begin_part(at, static_cast<int>(std::min(bytes - at, most_bytes_a_part)), &request->parts.back());
+  }
   return Message(std::move(request));
 }
 
@@ -67,10 +74,14 @@ class MpiRanks : public Ranks {
   int size() const override { return size_; }
 
   Message send(int to, int tag, const std::byte* from, std::size_t bytes) override {
-    return begin(MPI_Isend, from, count_of(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+    return begin(bytes, [&](std::size_t at, int count, MPI_Request* request) {
+      call(MPI_Isend, from + at, count, MPI_BYTE, to, tag, MPI_COMM_WORLD, request);
+    });
   }
   Message receive(int from, int tag, std::byte* to, std::size_t bytes) override {
-    return begin(MPI_Irecv, to, count_of(bytes), MPI_BYTE, from, tag, MPI_COMM_WORLD);
+    return begin(bytes, [&](std::size_t at, int count, MPI_Request* request) {
+      call(MPI_Irecv, to + at, count, MPI_BYTE, from, tag, MPI_COMM_WORLD, request);
+    });
   }
 
   [[noreturn]] void abort(int code) override {
@@ -80,15 +91,19 @@ class MpiRanks : public Ranks {
 
  protected:
   std::vector<std::string> gather_bytes(const std::string& own) override {
-    const int bytes = count_of(own.size());
+    const int bytes = static_cast<int>(own.size());
     std::vector<int> counts(static_cast<std::size_t>(size_)), places(counts.size());
-    begin(MPI_Iallgather, &bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD).wait();
-    count_of(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+    begin(0, [&](std::size_t, int, MPI_Request* request) {
+      call(MPI_Iallgather, &bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD, request);
+    }).wait();
+    if (std::accumulate(counts.begin(), counts.end(), std::size_t{0}) > most_bytes_a_part)
+      throw Error("the ranks gather more bytes than one message of MPI takes");
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
     std::string all(static_cast<std::size_t>(places.back() + counts.back()), '\0');
-    begin(MPI_Iallgatherv, own.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
-          MPI_COMM_WORLD)
-        .wait();
+    begin(0, [&](std::size_t, int, MPI_Request* request) {
+      call(MPI_Iallgatherv, own.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
+           MPI_COMM_WORLD, request);
+    }).wait();
     std::vector<std::string> result;
     for (std::size_t n = 0; n < counts.size(); ++n)
       result.push_back(all.substr(static_cast<std::size_t>(places[n]), static_cast<std::size_t>(counts[n])));
@@ -96,12 +111,6 @@ class MpiRanks : public Ranks {
   }
 
  private:
-  static int count_of(std::size_t bytes) {
-    constexpr std::size_t most = 0x7fffffff;
-    if (bytes > most) throw Error(fmt::format("{} bytes are too many for one message of MPI", bytes));
-    return static_cast<int>(bytes);
-  }
-
   int rank_ = 0, size_ = 1;
 };
 

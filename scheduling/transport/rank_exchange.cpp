@@ -92,7 +92,7 @@ void RayRoute::fetch(std::size_t slab, std::int64_t batch) {
   for (auto& message : messages) message.wait();
 }
 
-// What was sent on is overwritten by the sums of all slabs afterwards.
+// Batches that were sent on are overwritten by the sums of all slabs afterwards.
 void RayRoute::end() {
   std::vector<Message> messages;
   if (ranks_.rank() != last_rank()) {

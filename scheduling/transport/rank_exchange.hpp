@@ -1,5 +1,5 @@
-// What ranks bring to each other of the arrays of a run that lie in host memory (transport.hpp). Each rank has room for
-// whole arrays; the slices of volumes are right on the rank with their slabs, and projections on all of them.
+// Exchange between ranks of the arrays of a run that lie in host memory (transport.hpp). Each rank has room for whole
+// arrays; the slices of volumes are right on the rank with their slabs, and projections on all of them.
 #pragma once
 
 #include <cstdint>

@@ -106,6 +106,15 @@ test_filters() {
   same x.mha -- denoise -i ../noisy.mha --method nlm -o x.mha
 }
 
+test_solvers() {
+  make_scan 23
+  local scan=(reconstruct -i ../scan.mha --geometry ../scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
+  same v.mha -- "${scan[@]}" --method sirt --iterations 4 -o v.mha
+  same w.mha -- "${scan[@]}" --method cgls --iterations 5 -o w.mha
+  same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
+  same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
+}
+
 # A run that a signal ends goes on with any number of ranks.
 test_checkpoint() {
   make_volume
@@ -146,8 +155,8 @@ test_killed() {
 test_refused() {
   make_scan 7
   local rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}' n=${ranks[0]}
-  refused "rank 0: error: reconstruct does not run on several ranks" "$n" "$halocline" reconstruct -i scan.mha \
-    --geometry scan.xml -o v.mha
+  refused "rank 0: error: slices does not run on several ranks" "$n" "$halocline" slices -i scan.mha \
+    --geometry scan.xml -o a.mha,b.mha,c.mha
   refused "phantom does not run on several ranks" "$n" "$halocline" phantom --type blade --size 9,9,9 --spacing 1,1,1 -o x.mha
   refused "project --phantom does not run" "$n" "$halocline" project --phantom blade --phantom-size 30 --geometry scan.xml \
     --detector 9,9 --pixel 3,3 -o x.mha
