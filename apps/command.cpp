@@ -151,7 +151,7 @@ std::string command_line_of(int argc, const char* const* argv) {
 
 // With several ranks ends all of them. The first one is given time to say what it may have in common with the others.
 int fail(const std::string& command, const std::string& text, int code, bool common = false) {
-  constexpr std::chrono::milliseconds to_speak{500};
+  constexpr std::chrono::seconds to_speak{2};
   Ranks& all = ranks();
   if (!all.first()) std::this_thread::sleep_for(to_speak);
   std::fflush(stdout);

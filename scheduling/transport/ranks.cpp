@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -39,6 +40,7 @@ void Message::wait() {
   constexpr std::chrono::microseconds soon{50}, pause{20};
   const auto begin = std::chrono::steady_clock::now();
   while (!request_->ended()) {
+    check_interrupt();  // where another rank has failed, the launcher ends this one
     if (std::chrono::steady_clock::now() - begin < soon)
       std::this_thread::yield();
     else

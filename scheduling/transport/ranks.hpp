@@ -22,7 +22,8 @@ class Message {
   };
   Message() = default;
   explicit Message(std::unique_ptr<Request> request) : request_(std::move(request)) {}
-  /// Waits for the end; at once for no message, and for one that has ended.
+  /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks are
+  /// of no more use.
   void wait();
 
  private:
