@@ -151,15 +151,16 @@ std::string command_line_of(int argc, const char* const* argv) {
 
 // With several ranks ends all of them. The first one is given time to say what it may have in common with the others.
 int fail(const std::string& command, const std::string& text, int code, bool common = false) {
-  constexpr std::chrono::seconds to_speak{2};
+  constexpr std::chrono::milliseconds to_speak{2000}, to_be_heard{300};
   Ranks& all = ranks();
   if (!all.first()) std::this_thread::sleep_for(to_speak);
   std::fflush(stdout);
   if (common && !all.first()) all.abort(code);
   write_stderr(fmt::format("halocline{}{}: {}error: {}\n", command.empty() ? "" : " ", command,
                            all.several() ? fmt::format("rank {}: ", all.rank()) : "", text));
-  if (all.several()) all.abort(code);
-  return code;
+  if (!all.several()) return code;
+  std::this_thread::sleep_for(to_be_heard);  // launchers end before they have forwarded all text
+  all.abort(code);
 }
 
 // Ranks but the first one are silent and write the parts of images alone.
