@@ -34,7 +34,7 @@ std::string seen_file(const std::string& path) {
 }
 
 // The option that differs, and its values.
-std::string difference(const nlohmann::json& own, const nlohmann::json& other) {
+std::string differing_option(const nlohmann::json& own, const nlohmann::json& other) {
   for (const auto& [name, value] : own.items())
     if (!other.contains(name) || other[name] != value)
       return fmt::format("{} {} where rank 0 has {}", name, other.contains(name) ? other[name].dump() : "is not there",
@@ -58,7 +58,7 @@ void require_same_command(Ranks& all, const std::string& command, const nlohmann
             fmt::format("rank {} has another {} than rank 0: {} instead of {}; start the same on all nodes", rank, name,
                         other[name].dump(), first[name].dump()));
     throw InputError(fmt::format("rank {} has {}; start the same command on all nodes", rank,
-                                 difference(first["options"], other["options"])));
+                                 differing_option(first["options"], other["options"])));
   }
 }
 

@@ -24,7 +24,7 @@ int number_in(const char* name) {
   return value == nullptr ? 0 : std::atoi(value);
 }
 
-bool has(const char* name) {
+bool is_set(const char* name) {
   return std::getenv(name) != nullptr;
 }
 
@@ -100,8 +100,8 @@ Ranks& ranks() {
 // Open MPI; MPICH, Intel MPI and Slurm's PMI-2; Slurm's PMIx.
 int launched_processes() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (has(name)) return number_in(name);
-  return has("PMIX_RANK") ? std::max(1, number_in("SLURM_STEP_NUM_TASKS")) : 0;
+    if (is_set(name)) return number_in(name);
+  return is_set("PMIX_RANK") ? std::max(1, number_in("SLURM_STEP_NUM_TASKS")) : 0;
 }
 
 RanksInUse::RanksInUse() {
