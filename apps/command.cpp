@@ -222,7 +222,7 @@ int run_command(int argc, const char* const* argv) {
     refuse_empty_values(app);
     set_running_command(command);
     const auto options = options_json(chosen->settings, common_settings);
-    require_same_command(ranks(), command, options);
+    require_same_command(ranks(), version_text(), command, options);
     if (!chosen->on_ranks) refuse_several_ranks(command);
     if (!ranks().first()) leave_the_rest_to_the_first_rank(common);
     set_up_logging(common);

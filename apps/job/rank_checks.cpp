@@ -8,7 +8,6 @@
 #include <fstream>
 #include <string_view>
 
-#include "apps/version.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -44,9 +43,10 @@ std::string differing_option(const nlohmann::json& own, const nlohmann::json& ot
 
 }  // namespace
 
-void require_same_command(Ranks& all, const std::string& command, const nlohmann::json& options) {
+void require_same_command(Ranks& all, const std::string& version, const std::string& command,
+                          const nlohmann::json& options) {
   if (!all.several()) return;
-  const nlohmann::json own{{"version", version_text()}, {"command", command}, {"options", options}};
+  const nlohmann::json own{{"version", version}, {"command", command}, {"options", options}};
   const auto texts = all.gather("the command", own.dump());
   const auto first = nlohmann::json::parse(texts.front());
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {

@@ -10,7 +10,8 @@ namespace halocline {
 
 /// Throws InputError that names a rank with another version of Halocline, another command or another option than the
 /// first one's. `options` as options_json() gives them.
-void require_same_command(Ranks& ranks, const std::string& command, const nlohmann::json& options);
+void require_same_command(Ranks& ranks, const std::string& version, const std::string& command,
+                          const nlohmann::json& options);
 
 /// Throws InputError that names a rank which sees another file there than the first one.
 void require_same_file(Ranks& ranks, const std::string& option, const std::string& path);
