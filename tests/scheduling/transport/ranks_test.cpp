@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/system/error.hpp"
@@ -20,10 +21,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+using Variables = std::map<std::string, std::string>;
+
 // Sets variables of the environment during its lifetime.
 class Environment {
  public:
-  explicit Environment(const std::map<std::string, std::string>& values) {
+  explicit Environment(const Variables& values) {
     for (const char* name :
          {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "HALOCLINE_MPI"}) {
       if (const char* value = std::getenv(name)) before_[name] = value;
@@ -82,22 +85,25 @@ TEST(Ranks, GatherByRankAndDetectOthersThatAreElsewhere) {
 }
 
 TEST(Ranks, LaunchersAreKnownByTheirEnvironment) {
-  EXPECT_EQ((Environment({}), launched_processes()), 0);
-  EXPECT_EQ((Environment({{"OMPI_COMM_WORLD_SIZE", "3"}}), launched_processes()), 3);
-  EXPECT_EQ((Environment({{"PMI_SIZE", "5"}}), launched_processes()), 5);
-  EXPECT_EQ((Environment({{"PMIX_RANK", "0"}}), launched_processes()), 1);
-  EXPECT_EQ((Environment({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "7"}}), launched_processes()), 7);
+  const std::vector<std::pair<Variables, int>> cases{{{}, 0},
+                                                     {{{"OMPI_COMM_WORLD_SIZE", "3"}}, 3},
+                                                     {{{"PMI_SIZE", "5"}}, 5},
+                                                     {{{"PMIX_RANK", "0"}}, 1},
+                                                     {{{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "7"}}, 7}};
+  for (const auto& [variables, processes] : cases) {
+    const Environment environment(variables);
+    EXPECT_EQ(launched_processes(), processes);
+  }
 }
 
 TEST(Ranks, ABuildWithoutMpiRefusesSeveralProcesses) {
   if (!mpi_library().empty()) GTEST_SKIP() << "this build has MPI";
   {
-    const Environment three({{"PMI_SIZE", "3"}});
+    const Environment three(Variables{{"PMI_SIZE", "3"}});
     EXPECT_THAT(refusal_of<InputError>([] { RanksInUse(); }), HasSubstr("3 processes, but this build"));
   }
-  for (const auto& values : {std::map<std::string, std::string>{},
-                             {{"PMI_SIZE", "1"}},
-                             {{"OMPI_COMM_WORLD_SIZE", "3"}, {"HALOCLINE_MPI", "off"}}}) {
+  for (const auto& values : {Variables{}, Variables{{"PMI_SIZE", "1"}},
+                             Variables{{"OMPI_COMM_WORLD_SIZE", "3"}, {"HALOCLINE_MPI", "off"}}}) {
     const Environment environment(values);
     EXPECT_NO_THROW(RanksInUse());
   }
