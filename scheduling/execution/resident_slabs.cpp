@@ -101,6 +101,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
     }
   } catch (...) {
     if (exchange_) exchange_->withdraw(device);  // otherwise others would wait for it
+    job_.ranks.give_up();
     throw;
   }
   if (!job_.options.keep_partial) check_interrupt();

@@ -39,6 +39,8 @@ class RayRoute {
   bool is_elsewhere(std::size_t slab) const { return !plan_.is_here(plan_.slabs[slab].device); }
   /// Receives a batch from the rank with this slab.
   void fetch(std::size_t slab, std::int64_t batch);
+  /// Ends all waiting (Ranks::give_up()).
+  void give_up() { ranks_.give_up(); }
   /// Waits until all ray sums are on all ranks. One thread calls it, after the last batch.
   void end();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -13,11 +14,13 @@
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 namespace {
 
 Ranks* joined = nullptr;
+std::atomic<bool> given_up{false};
 
 int number_in(const char* name) {
   const char* const value = std::getenv(name);
@@ -41,6 +44,7 @@ void Message::wait() {
   const auto begin = std::chrono::steady_clock::now();
   while (!request_->ended()) {
     check_interrupt();  // where another rank has failed, the launcher ends this one
+    if (given_up) throw ClError("a device of this rank has failed", failed_before, {});
     if (std::chrono::steady_clock::now() - begin < soon)
       std::this_thread::yield();
     else
@@ -82,6 +86,10 @@ Message Ranks::send(int, int, const std::byte*, std::size_t) {
 
 Message Ranks::receive(int, int, std::byte*, std::size_t) {
   throw std::logic_error("there is no other rank to receive from");
+}
+
+void Ranks::give_up() {
+  if (several()) given_up = true;
 }
 
 void Ranks::abort(int code) {

@@ -22,8 +22,8 @@ class Message {
   };
   Message() = default;
   explicit Message(std::unique_ptr<Request> request) : request_(std::move(request)) {}
-  /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks are
-  /// of no more use.
+  /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks
+  /// are of no more use.
   void wait();
 
  private:
@@ -54,6 +54,10 @@ class Ranks {
   /// order. Called by any thread.
   virtual Message send(int to, int tag, const std::byte* from, std::size_t bytes);
   virtual Message receive(int from, int tag, std::byte* to, std::size_t bytes);
+
+  /// Ends all waiting for messages in this process, now and later, with ClError: a device of several here has failed,
+  /// and the others would wait for ranks that wait for it.
+  void give_up();
 
   /// Ends the processes of all ranks; those of the launcher end with `code`, too.
   [[noreturn]] virtual void abort(int code);

@@ -9,11 +9,6 @@
 #include "scheduling/transport/rank_exchange.hpp"
 
 namespace halocline {
-namespace {
-
-constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: the error to report is another's
-
-}  // namespace
 
 void Transport::hold(const std::string& array, std::size_t bytes) {
   arrays_[array].resize(bytes);
@@ -93,6 +88,7 @@ void Transport::begin_step(RayRoute* route) {
 void Transport::fail() {
   const std::lock_guard lock(mutex_);
   failed_ = true;
+  if (route_ != nullptr) route_->give_up();
   changed_.notify_all();
 }
 

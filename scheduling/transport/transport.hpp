@@ -19,6 +19,10 @@ namespace halocline {
 /// The array of the sums over slices or views of a step or pass.
 inline constexpr const char* sums_array = "(sums)";
 
+/// Code of the ClError of work that ends because other work has failed, whose error is the one to report:
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
+inline constexpr int failed_before = -14;
+
 class RayRoute;
 
 class Transport {
