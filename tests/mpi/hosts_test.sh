@@ -32,7 +32,7 @@ shift
 exec ip netns exec \$space bash -c "\$*"
 SH
 chmod +x agent
-if [[ $("$mpirun" --version) == *"Open MPI"* ]]; then
+if [[ $("$mpirun" --version) =~ Open\ MPI|OpenRTE|PRRTE ]]; then
   launch=("$mpirun" --host 10.77.0.1:1,10.77.0.2:2 --mca plm_rsh_agent "$PWD/agent" --mca btl "tcp,self" --mca pml ob1
     -x HALOCLINE_CACHE_DIR -n 3)
 else
