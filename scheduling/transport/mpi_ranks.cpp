@@ -124,7 +124,8 @@ std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(text, &length);
-  const std::string whole(text, static_cast<std::size_t>(length));
+  std::string whole(text, static_cast<std::size_t>(length));
+  std::replace(whole.begin(), whole.end(), '\t', ' ');
   return whole.substr(0, whole.find_first_of(",\n"));
 }
 
