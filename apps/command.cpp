@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "apps/commands/command_line.hpp"
@@ -23,6 +25,7 @@
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
+#include "apps/job/rank_checks.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/parsed_command.hpp"
 #include "apps/options/setting_options.hpp"
@@ -31,6 +34,7 @@
 #include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -145,16 +149,37 @@ std::string command_line_of(int argc, const char* const* argv) {
   return line;
 }
 
-int fail(const std::string& command, const std::string& text, int code) {
+// With several ranks ends all of them. The first one is given time to say what it may have in common with the others.
+int fail(const std::string& command, const std::string& text, int code, bool common = false) {
+  constexpr std::chrono::milliseconds to_speak{2000}, to_be_heard{300};
+  Ranks& all = ranks();
+  if (!all.first()) std::this_thread::sleep_for(to_speak);
   std::fflush(stdout);
-  write_stderr(fmt::format("halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text));
-  return code;
+  if (common && !all.first()) all.abort(code);
+  write_stderr(fmt::format("halocline{}{}: {}error: {}\n", command.empty() ? "" : " ", command,
+                           all.several() ? fmt::format("rank {}: ", all.rank()) : "", text));
+  if (!all.several()) return code;
+  std::this_thread::sleep_for(to_be_heard);  // launchers end before they have forwarded all text
+  all.abort(code);
+}
+
+// Ranks but the first one are silent and write the parts of images alone.
+void leave_the_rest_to_the_first_rank(CommonOptions& common) {
+  common.quiet = true;
+  common.log_level = "error";
+  common.report = common.trace = common.html = "";
+}
+
+void join_ranks(std::optional<RanksInUse>& joined) {
+  joined.emplace();
+  if (!ranks().first() && std::freopen("/dev/null", "w", stdout) == nullptr) throw Error("/dev/null cannot be opened");
 }
 
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
   std::optional<InterruptHandler> handler;
+  std::optional<RanksInUse> joined;
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
   CLI::App app(program_about, "halocline");
   app.set_version_flag("-V,--version", version_text());
@@ -174,6 +199,7 @@ int run_command(int argc, const char* const* argv) {
   std::string command;
   try {
     handler.emplace();
+    join_ranks(joined);
     add_common_options(common_settings, common);
     add_settings(app, common_settings);
     for (const auto& each : commands) add_command(app, *each, chosen);
@@ -195,9 +221,13 @@ int run_command(int argc, const char* const* argv) {
     command = command_name(app);
     refuse_empty_values(app);
     set_running_command(command);
+    const auto options = options_json(chosen->settings, common_settings);
+    require_same_command(ranks(), version_text(), command, options);
+    if (!chosen->on_ranks) refuse_several_ranks(command);
+    if (!ranks().first()) leave_the_rest_to_the_first_rank(common);
     set_up_logging(common);
     common.command_line = command_line_of(argc, argv);
-    Job job(command, common, options_json(chosen->settings, common_settings));
+    Job job(command, common, options);
     carry_out(chosen->run, job);
     return 0;
   } catch (const CLI::Error& error) {
@@ -209,6 +239,8 @@ int run_command(int argc, const char* const* argv) {
     return fail(command, in_options(error.what(), command), 2);
   } catch (const PlanError& error) {
     return fail(command, in_options(error.what(), command), 2);
+  } catch (const Interrupted& error) {
+    return fail(command, in_options(error.what(), command), 1, true);
   } catch (const std::bad_alloc&) {
     return fail(command, "this computer has not enough free memory for the volumes; choose smaller sizes", 1);
   } catch (const std::length_error&) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "halocline_commit.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -12,8 +13,9 @@ std::string version_text() {
 #else
   const std::string files = "no ITK (MetaImage and PNG only)";
 #endif
-  return fmt::format("halocline {} (commit {})\nbuilt with {} as {}: OpenCL 1.2 and later, {}", HALOCLINE_VERSION,
-                     HALOCLINE_COMMIT, HALOCLINE_COMPILER, HALOCLINE_BUILD_TYPE, files);
+  const std::string mpi = mpi_library();
+  return fmt::format("halocline {} (commit {})\nbuilt with {} as {}: OpenCL 1.2 and later, {}{}", HALOCLINE_VERSION,
+                     HALOCLINE_COMMIT, HALOCLINE_COMPILER, HALOCLINE_BUILD_TYPE, files, mpi.empty() ? "" : ", " + mpi);
 }
 
 }  // namespace halocline

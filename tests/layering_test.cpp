@@ -214,8 +214,8 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
 
 // tests/<layer>/<room> tests <layer>/<room>; shared parts are in separate folders.
 TEST(Layering, testsMirrorTheRooms) {
-  static const std::vector<std::string> shared{"consumer",   "fuzz",   "oclgrind", "portability", "reference",
-                                               "sanitizers", "slicer", "soak",     "support"};
+  static const std::vector<std::string> shared{"consumer",  "fuzz",       "mpi",    "oclgrind", "portability",
+                                               "reference", "sanitizers", "slicer", "soak",     "support"};
   int mirrored = 0;
   for (const auto& source : tree()) {
     if (source.folder() != "tests" || lies_in_layer_itself(source.path)) continue;
@@ -255,6 +255,16 @@ TEST(Layering, itkStaysInImagesAndItk) {
       EXPECT_FALSE(include.starts_with("itk") || include.starts_with("ITK") || include.starts_with("gdcm"))
           << source.path << " includes " << include;
     }
+  }
+}
+
+TEST(Layering, mpiStaysInTransport) {
+  for (const auto& source : tree()) {
+    if (source.path.starts_with("scheduling/transport/mpi_") || !is_code(source)) continue;
+    for (const auto& include : includes_of(source))
+      EXPECT_FALSE(include == "mpi.h" || include.starts_with("mpi/")) << source.path << " includes " << include;
+    static const std::regex call("MPI_[A-Z][a-z]+(_[a-z_]+)?\\(");
+    EXPECT_FALSE(std::regex_search(without_comments(source.text), call)) << source.path << " calls MPI";
   }
 }
 

@@ -23,6 +23,7 @@
 #include "host/volume/voxel_work.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/program_run.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -402,34 +403,36 @@ void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {
     result_.lambda = result_.stages.back().lambda;
     result_.alpha = parameters_.alpha_path[result_.stages.size() - 1];
   }
-  result_.largest = 0x1p24 * largest_rounding(watched_input_.range(), 0);
+  const ValueRange read = range_of_all(result_.plan, watched_input_.range()),
+                   written = range_of_all(result_.plan, watched_output.range());
+  result_.largest = 0x1p24 * largest_rounding(read, 0);
   if (is_filter(parameters_.method))
-    warn_of_filtered(watched_output.range());
+    warn_of_filtered(read, written);
   else
-    warn_of_result(watched_output.range());
+    warn_of_result(read, written);
 }
 
-void DenoiseJob::warn_of_filtered(const ValueRange& output) {
+void DenoiseJob::warn_of_filtered(const ValueRange& input, const ValueRange& output) {
   if (constant_) return;
   // No filter sums up the change.
   const double change = std::numeric_limits<double>::infinity();
   const char* parameter = parameters_.method == "gaussian" ? "`sigma`"
                           : parameters_.method == "median" ? "`radius`"
                                                            : "`filter.strength`";
-  std::string text = effect_warning(watched_input_.range(), output, change, 0,
-                                    {"", fmt::format("a smaller {} smooths less", parameter)});
+  std::string text =
+      effect_warning(input, output, change, 0, {"", fmt::format("a smaller {} smooths less", parameter)});
   if (!text.empty()) result_.warnings.push_back(std::move(text));
 }
 
-void DenoiseJob::warn_of_result(const ValueRange& output) {
-  result_.rounding = largest_rounding(watched_input_.range(), offset_);
+void DenoiseJob::warn_of_result(const ValueRange& input, const ValueRange& output) {
+  result_.rounding = largest_rounding(input, offset_);
   require_finite_result(parameters_, result_, output);
   if (!descends(parameters_))
     if (auto text = rounding_warning(output, offset_, grid_, method_, result_); !text.empty())
       result_.warnings.push_back(std::move(text));
   const auto rms_change = result_.fidelity / std::sqrt(static_cast<double>(grid_.count()));
   const auto warning = [&](double sigma) {
-    return result_warning(watched_input_.range(), output, parameters_, result_, rms_change, sigma);
+    return result_warning(input, output, parameters_, result_, rms_change, sigma);
   };
   std::string text = warning(result_.noise_sigma);
   // The noise was not needed so far; the warning needs it.

@@ -41,8 +41,8 @@ class DenoiseJob {
   /// Chooses the form, and returns a plan of it.
   Plan choose_form(const RunOptions& options);
   void iterate(VolumeSink& output, const RunOptions& options);
-  void warn_of_result(const ValueRange& output);
-  void warn_of_filtered(const ValueRange& output);
+  void warn_of_result(const ValueRange& input, const ValueRange& output);
+  void warn_of_filtered(const ValueRange& input, const ValueRange& output);
 
   const VolumeSource& f_;
   const VolumeSource* weights_;

@@ -69,8 +69,10 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
              : choose_rays(command.rays, false, scan.geometry, grid, "the volume", stack, table_numbers(job));
   const Geometry& geometry = rays.geometry;
   job.tune_first_run(voxels ? "fdk" : "project");
-  const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
-                           : plan_backproject(geometry, stack, grid, rays.projector, device_models(job.devices()));
+  const Plan plan =
+      voxels
+          ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()), job.plan_options())
+          : plan_backproject(geometry, stack, grid, rays.projector, device_models(job.devices()), job.plan_options());
   const StreamedRun run{"backproject",
                         command.input,
                         command.output,
@@ -106,6 +108,7 @@ std::unique_ptr<Command> backproject_command() {
   sub->footer =
       "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
       "1.5,1.5,1.5 -o volume.mha";
+  sub->on_ranks = true;
   sub->run = [command](Job& job) { run_backproject(job, *command); };
   return sub;
 }

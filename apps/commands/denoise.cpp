@@ -13,6 +13,7 @@
 #include "apps/commands/denoise_report.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job_checkpoint.hpp"
+#include "apps/job/rank_checks.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -152,6 +153,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   take_denoise_options(command);
   const DenoiseInputs inputs = look_at_inputs(job, command);
   DenoiseOutputs outputs(job, command, inputs);
+  if (!outputs.streamed())
+    refuse_several_ranks("denoise with several frames, --alpha-path, --preview-roi, --png or weights that it estimates",
+                         "leave these out");
   const DenoisePlan plan = forecast_denoise(job, command, inputs, outputs);
   const auto checkpoint =
       make_checkpoint(job, command.control.checkpoint, state_bytes(plan.plan.requirements), command.control.resume);
@@ -184,6 +188,7 @@ std::unique_ptr<Command> denoise_command() {
   sub->footer =
       "Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha\n"
       "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha";
+  sub->on_ranks = true;
   sub->run = [command](Job& job) { run_denoise(job, *command); };
   return sub;
 }

@@ -57,6 +57,7 @@ DenoisePlan forecast_denoise(Job& job, const DenoiseCommand& command, const Deno
   const auto& control = command.control;
   if (command.pdu_or_spdu()) job.tune_first_run(command.parameters.method);
   DenoisePlan result;
+  result.options = job.plan_options();
   result.options.may_end_early = command.time_limit > 0 || command.keep_partial;
   result.options.may_stream = control.checkpoint.empty();
   result.plan = plan_denoise(inputs.grid, command.parameters, job.devices(), result.options);

@@ -9,6 +9,7 @@
 #include "apps/commands/fdk_checkpoint.hpp"
 #include "apps/commands/fdk_frame.hpp"
 #include "apps/commands/subcommands.hpp"
+#include "apps/job/rank_checks.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/output_type.hpp"
 #include "host/opencl/fft.hpp"
@@ -45,6 +46,8 @@ std::size_t reconstruct_frames(const FdkScan& scan, OutputCheckpoint* checkpoint
 
 void run_fdk(Job& job, FdkCommand& command) {
   take_fdk_options(command);
+  if (command.denoise.wanted()) refuse_several_ranks("fdk --denoise", "use fdk, and denoise its volume");
+  if (!command.checkpoint.empty()) refuse_several_ranks("fdk --checkpoint", "leave --checkpoint out");
   const FdkWork work = prepare_fdk(job, command);
   const FdkPlans plans(job, command, work);
   plans.forecast();
@@ -71,6 +74,7 @@ std::unique_ptr<Command> fdk_command() {
   sub->footer =
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
       "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha";
+  sub->on_ranks = true;
   sub->run = [command](Job& job) {
     take_white_level(job, command->counts, command->geometry, command->counts_arguments);
     run_fdk(job, *command);

@@ -11,9 +11,9 @@
 
 namespace halocline {
 
-PlanOptions fdk_plan_options(const FdkCommand& command) {
+PlanOptions fdk_plan_options(Job& job, const FdkCommand& command) {
   constexpr int slabs_to_keep = 8;  // so that there is something to go on from
-  PlanOptions options;
+  PlanOptions options = job.plan_options();
   if (!command.checkpoint.empty()) options.minimum_slabs = slabs_to_keep;
   return options;
 }
@@ -22,7 +22,7 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
     : job_(job), command_(command), work_(work) {
   if (command.denoise.wanted()) plan_denoised();
   const FdkFrame& first = work.frames.front();
-  const PlanOptions options = fdk_plan_options(command);
+  const PlanOptions options = fdk_plan_options(job, command);
   attenuation_ = denoised_ ? denoised_->fdk() : plan(first.geometry, work.stack, work.attenuation, options);
   if (work.variance.variance)
     variance_ = denoised_ ? denoised_->variance() : plan(first.geometry, work.stack, work.variance, options);
@@ -70,7 +70,7 @@ void FdkPlans::forecast() const {
   if (variance_) job_.forecast(*variance_, input + results + spilled, pieces);
   if (denoised_) job_.forecast(denoised_->denoise(), results + denoised_->denoise_bytes(command_.denoise), pieces);
   for (const auto& half : first.halves)  // volumes that are never streamed
-    job_.forecast(plan(half.geometry, work_.half_stack(half), work_.attenuation, fdk_plan_options(command_)),
+    job_.forecast(plan(half.geometry, work_.half_stack(half), work_.attenuation, fdk_plan_options(job_, command_)),
                   1.5 * input + results, pieces);
 }
 

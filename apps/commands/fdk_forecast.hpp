@@ -8,7 +8,7 @@
 namespace halocline {
 
 /// Options of the plan; the same for the forecast and for the run itself.
-PlanOptions fdk_plan_options(const FdkCommand& command);
+PlanOptions fdk_plan_options(Job& job, const FdkCommand& command);
 
 /// The plans of one frame: all are alike.
 class FdkPlans {

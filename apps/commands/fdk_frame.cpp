@@ -160,7 +160,7 @@ class FrameRun {
     double updates = static_cast<double>(work_.grid.count()) * static_cast<double>(work_.stack.size[2]);
     if (checkpoint_ != nullptr) updates *= checkpoint_->left(name);
     auto options = job_.run_options({0, updates, "updates"});
-    options.plan = fdk_plan_options(command_);
+    options.plan = fdk_plan_options(job_, command_);
     options.planned = plans_.plan_of(name);
     if (checkpoint_ != nullptr) options.output_store = &checkpoint_->result(name);
     auto result = job_.timed(name, [&] {

@@ -14,6 +14,7 @@
 #include "apps/commands/projector_tables.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/images/image_file.hpp"
+#include "apps/job/rank_checks.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/streamed_run.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -55,6 +56,7 @@ std::string stack_summary(const Grid& stack) {
 void project_phantom(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
   if (!command.phantom_width)
     throw InputError("--phantom-size is missing: the analytic phantom needs its full width in mm");
+  refuse_several_ranks("project --phantom");
   const auto primitives =
       phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu, command.seed);
   job.results() = {{"type", command.phantom},
@@ -80,13 +82,14 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const Geometry& geometry = choices.geometry;
   const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
-  const StreamedRun run{"project",
-                        command.input,
-                        command.output,
-                        grid,
-                        stack,
-                        plan_project(geometry, grid, stack, parameters, device_models(job.devices())),
-                        {0, static_cast<double>(stack.count()), "rays"}};
+  const StreamedRun run{
+      "project",
+      command.input,
+      command.output,
+      grid,
+      stack,
+      plan_project(geometry, grid, stack, parameters, device_models(job.devices()), job.plan_options()),
+      {0, static_cast<double>(stack.count()), "rays"}};
   const auto result =
       run_streamed(job, run, [&](const VolumeSource& volume, VolumeSink& to, const RunOptions& options) {
         return project_into(volume, geometry, to, parameters, job.devices(), options);
@@ -146,6 +149,7 @@ std::unique_ptr<Command> project_command() {
   sub->footer =
       "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
       "projections.mha";
+  sub->on_ranks = true;
   sub->run = [command](Job& job) { run_project(job, *command); };
   return sub;
 }

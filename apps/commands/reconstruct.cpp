@@ -67,6 +67,7 @@ RunOptions run_options(const Job& job, const ReconstructCommand& command, const 
 void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork& work,
                    const ReconstructionInputs& inputs) {
   RunOptions options = job.run_options();
+  options.plan = {};  // each rank makes the same small reconstructions
   const PenaltyStrength chosen = job.timed("choose lambda", [&] {
     return choose_strength(inputs, work.geometry, work.grid, command.parameters, job.devices(), options);
   });
@@ -108,7 +109,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   GivenInputs given = command.given();
   given.weights = command.may_be_weighted();
   const Plan plan = plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, given,
-                                     device_models(job.devices()), {});
+                                     device_models(job.devices()), job.plan_options());
   // A checkpoint's copy of the state, where that is not with the host anyway.
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
   const double held = ReconstructVolumes::bytes(command, work) + grid_bytes(work.grid);
@@ -160,6 +161,7 @@ std::unique_ptr<Command> reconstruct_command() {
       "Example:\n  halocline reconstruct -i projections.mha --geometry geometry.xml --photons 2e4 --lambda 600 "
       "--size 128,128,128 --spacing 1.5,1.5,1.5 -o volume.mha\n  halocline reconstruct -i projections.mha --geometry "
       "geometry.xml --method cgls --iterations 12 -o volume.mha";
+  sub->on_ranks = true;
   sub->run = [command](Job& job) {
     take_white_level(job, command->counts, command->geometry, command->counts_arguments);
     run_reconstruct(job, *command);

@@ -341,6 +341,16 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
   ::flock(descriptor_, LOCK_EX | LOCK_NB);  // see remove_abandoned()
 }
 
+TemporaryFile::TemporaryFile(const std::string& path, const Begun& begun)
+    : path_(path), target_(file_behind(path)), temporary_(begun.temporary) {
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor_ < 0)
+    throw FileError(
+        fmt::format("'{}', which another process began, cannot be opened: {}; the folder of '{}' has to be "
+                    "on a file system that all nodes share",
+                    temporary_, std::generic_category().message(errno), path));
+}
+
 TemporaryFile::~TemporaryFile() {
   writeback_.reset();
   if (descriptor_ >= 0) ::close(descriptor_);

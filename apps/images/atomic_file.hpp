@@ -43,9 +43,14 @@ class TemporaryFile {
  public:
   /// Opens the temporary file; the end of its name is that of `path`, so that libraries which go by extension can write
   /// it.
-  explicit TemporaryFile(const std::string& path) : TemporaryFile(path, {}) {}
+  explicit TemporaryFile(const std::string& path) : TemporaryFile(path, std::string()) {}
   /// Begins the file under its name with this ending, in place of one that a killed process may have left.
   TemporaryFile(const std::string& path, const std::string& ending);
+  /// Opens the temporary file of another process, which renames it.
+  struct Begun {
+    std::string temporary;
+  };
+  TemporaryFile(const std::string& path, const Begun& begun);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -71,6 +76,8 @@ class TemporaryFile {
   void sync_folder() const;
   /// All of these.
   void commit();
+  /// In place of these for the temporary file of another process, which has renamed it.
+  void leave() { committed_ = true; }
 
  private:
   class Buffer;

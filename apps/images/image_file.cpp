@@ -146,6 +146,15 @@ std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& gri
   return format.create(path, grid, storage);
 }
 
+std::unique_ptr<ImageSink> join_image(const std::string& path, const Grid& grid, const ImageStorage& storage,
+                                      const std::string& temporary) {
+  auto image = format_to_write(path).join(path, grid, storage, temporary);
+  if (!image)
+    throw InputError(
+        fmt::format("'{}': several ranks write MetaImage alone; give a name that ends in .mha, .mhd or .raw", path));
+  return image;
+}
+
 ReservedImage::ReservedImage(std::string path, const Grid& grid, const ImageStorage& storage)
     : path_(std::move(path)), grid_(grid), storage_(storage) {
   const ImageFormat& format = require_writable(path_);

@@ -71,6 +71,11 @@ void check_image_file(const std::string& path);
 /// formats are gathered in their type and written by commit(). What is refused: see check_storage().
 std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage);
 
+/// Joins the sink that another process created with the same arguments, whose ImageSink::temporary_path() this is.
+/// Throws InputError for formats other than MetaImage, and FileError where the file is not seen.
+std::unique_ptr<ImageSink> join_image(const std::string& path, const Grid& grid, const ImageStorage& storage,
+                                      const std::string& temporary);
+
 /// The place of an image that is written in one go, after the work that makes it. Where voxels go to the file as they
 /// come, its room is taken on the disk at construction, so that no other program can take it during the work; of the
 /// other formats it is only looked whether there is room. If it is never written, nothing is left.

@@ -67,6 +67,11 @@ class ImageFormat : public ImageReader {
   virtual void require_room(const std::string& /*path*/, const Grid& /*grid*/, Component /*component*/) const {}
   virtual std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid,
                                             const ImageStorage& storage) const = 0;
+  /// Joins the sink of another process with this temporary file; nullptr: the format has no such sinks.
+  virtual std::unique_ptr<ImageSink> join(const std::string& /*path*/, const Grid& /*grid*/,
+                                          const ImageStorage& /*storage*/, const std::string& /*temporary*/) const {
+    return nullptr;
+  }
   /// Writes float32 in one go.
   virtual void write(const Volume& volume, const std::string& path, const HeaderNotes& notes) const;
   /// Returns true if an image of so many slices was written there.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "host/volume/volume_source.hpp"
 
@@ -17,6 +18,19 @@ class ImageSink : public VolumeSink {
   virtual void commit() = 0;
   /// The number of values beyond the range of the voxels' type, which became the nearest in it.
   virtual std::size_t changed() const = 0;
+
+  // A file that several processes write, each some of the voxels: one creates the sink, and the others join it with
+  // the path of its temporary file (join_image()). They end their parts before the first one's commit().
+  /// Voxels that a process has written.
+  struct Part {
+    std::size_t written = 0, changed = 0;
+  };
+  /// The temporary file after reserve(); empty where the voxels are in memory until commit().
+  virtual std::string temporary_path() const { return {}; }
+  /// Forces the voxels of this process to the disk.
+  virtual Part end_part() { return {}; }
+  /// Counts the voxels of another process as written.
+  virtual void add(const Part& /*of_another*/) {}
 };
 
 }  // namespace halocline

@@ -86,6 +86,10 @@ class MetaFormat : public ImageFormat {
                                     const ImageStorage& storage) const override {
     return create_meta_image(header_to_write(path), grid, storage);
   }
+  std::unique_ptr<ImageSink> join(const std::string& path, const Grid& grid, const ImageStorage& storage,
+                                  const std::string& temporary) const override {
+    return join_meta_image(header_to_write(path), grid, storage, temporary);
+  }
 };
 
 }  // namespace

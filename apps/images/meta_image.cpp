@@ -44,14 +44,20 @@ class MetaSink : public ImageSink {
       : path_(std::move(path)), grid_(grid), storage_(storage) {
     require_room(path_, byte_count());
   }
+  // Joins another process, which writes the header and renames the file.
+  MetaSink(std::string path, const Grid& grid, const ImageStorage& storage, const std::string& temporary)
+      : path_(std::move(path)), grid_(grid), storage_(storage), joined_(true) {
+    const bool apart = has_own_header(path_);
+    data_.emplace(apart ? name_of_data(path_) : path_, TemporaryFile::Begun{temporary});
+    offset_ = apart ? 0 : header_text().size();
+  }
   const Grid& grid() const override { return grid_; }
   std::size_t changed() const override { return changed_; }
 
   void reserve() override {
     if (data_) return;
     const bool apart = has_own_header(path_);
-    const std::string text =
-        meta_header_text(grid_, storage_, apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
+    const std::string text = header_text();
     data_.emplace(apart ? name_of_data(path_) : path_);
     if (apart) header_.emplace(path_);
     offset_ = apart ? 0 : text.size();
@@ -82,7 +88,20 @@ class MetaSink : public ImageSink {
     }
   }
 
+  std::string temporary_path() const override { return data_ ? data_->temporary_path() : std::string(); }
+
+  Part end_part() override {
+    data_->sync();
+    return {written_, changed_};
+  }
+
+  void add(const Part& of_another) override {
+    written_ += of_another.written;
+    changed_ += of_another.changed;
+  }
+
   void commit() override {
+    if (joined_) return data_->leave();
     if (written_ != grid_.count())
       throw std::logic_error(
           fmt::format("{} of {} voxels of '{}' were written", written_.load(), grid_.count(), path_));
@@ -93,12 +112,17 @@ class MetaSink : public ImageSink {
   }
 
  private:
+  std::string header_text() const {
+    return meta_header_text(grid_, storage_,
+                            has_own_header(path_) ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
+  }
   std::uint64_t byte_count() const { return std::uint64_t{grid_.count()} * component_bytes(storage_.component); }
 
   std::string path_;
   Grid grid_;
   ImageStorage storage_;
   std::optional<TemporaryFile> data_, header_;  // header_: if it is a file of its own
+  bool joined_ = false;
   std::uint64_t offset_ = 0;
   std::atomic<std::size_t> changed_{0}, written_{0};
 };
@@ -168,6 +192,11 @@ std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
 
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
   return std::make_unique<MetaSink>(path, grid, storage);
+}
+
+std::unique_ptr<ImageSink> join_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage,
+                                           const std::string& temporary) {
+  return std::make_unique<MetaSink>(path, grid, storage, temporary);
 }
 
 }  // namespace halocline

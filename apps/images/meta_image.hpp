@@ -28,5 +28,8 @@ std::string meta_image_data_path(const std::string& path);
 /// apps/images/atomic_file.hpp; reserve(), or else begin(), makes the temporary file.
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid,
                                              const ImageStorage& storage = {});
+/// Joins it from another process: see ImageSink.
+std::unique_ptr<ImageSink> join_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage,
+                                           const std::string& temporary);
 
 }  // namespace halocline

@@ -14,6 +14,7 @@
 #include "apps/job/first_tuning.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/job/progress.hpp"
+#include "apps/job/rank_checks.hpp"
 #include "apps/job/report.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
@@ -21,6 +22,7 @@
 #include "host/system/plural.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobOutlet outlet)
@@ -47,6 +49,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobO
 void Job::input(const std::string& option, const std::string& path) {
   if (path.empty()) return;
   claims_.input(option, path);
+  require_same_file(ranks(), option, path);
   add_file("inputs", option, path);
 }
 
@@ -106,6 +109,7 @@ const std::vector<Device>& Job::devices(const std::string& otherwise) {
       trace(device);
       if (common_.no_tune) use_tuning(device, {});
     }
+    plan_with_all(plan_options_, devices_, ranks());
   }
   return devices_;
 }
@@ -124,6 +128,7 @@ void Job::tune_first_run(const std::string& tune_class) {
 
 RunOptions Job::run_options(const WorkRate& rate) const {
   RunOptions options;
+  options.plan = plan_options_;
   options.progress = progress_;
   options.host_memory = common_.host_memory;
   if (progress_ && !rate.unit.empty())
@@ -158,7 +163,7 @@ void Job::print(const std::string& text) const {
 
 std::string Job::how(const RunResult& result) const {
   std::vector<std::string> names;
-  for (const int d : used_devices(result.plan)) names.push_back(result.plan.devices[static_cast<std::size_t>(d)].name);
+  for (const int d : used_devices(result.plan)) names.push_back(result.plan.device_name(d));
   std::string text = fmt::format("\n  on {}, {}", fmt::join(names, " + "), plan_summary(result.plan));
   for (const auto& note : result.plan.notes) text += "; " + note;
   std::vector<std::string> times;

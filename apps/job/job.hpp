@@ -74,7 +74,9 @@ class Job {
   void trace(Device& device) const;
   /// halocline::tune_first_run() on the devices, unless --no-tune.
   void tune_first_run(const std::string& tune_class);
-  /// Options of runs: progress on stderr unless --quiet, with the rate of the work if that is given.
+  /// Options of plans: the devices of all ranks. Opens those of this one.
+  PlanOptions plan_options() { return devices(), plan_options_; }
+  /// Options of runs: those of plans, progress on stderr unless --quiet, with the rate of the work if that is given.
   RunOptions run_options(const WorkRate& rate = {}) const;
   /// Prints the plan after --dry-run, and requires, before volumes are in memory, what it needs of the host
   /// (HostForecast::require()).
@@ -117,6 +119,7 @@ class Job {
   HostForecast host_;
   nlohmann::json report_;
   std::vector<Device> devices_;
+  PlanOptions plan_options_;
   std::shared_ptr<Trace> trace_;
   Progress progress_;
   bool keep_report_ = false;

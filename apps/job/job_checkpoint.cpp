@@ -5,6 +5,7 @@
 
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -45,7 +46,7 @@ bool go_on_from(Job& job, Checkpoint& checkpoint) {
 }
 
 void finish_checkpoint(Job& job, Checkpoint* checkpoint, bool ended_early) {
-  if (checkpoint == nullptr) return;
+  if (checkpoint == nullptr || !ranks().first()) return;  // others leave the file to the first one
   if (ended_early && checkpoint->iterations())
     job.say(checkpoint->how_to_resume());
   else

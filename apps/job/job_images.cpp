@@ -1,6 +1,7 @@
 #include "apps/job/job_images.hpp"
 
 #include "apps/images/memory_files.hpp"
+#include "apps/job/shared_image.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/volume/typed_volume.hpp"
 
@@ -45,7 +46,8 @@ std::unique_ptr<VolumeSource> JobImages::open(const std::string& path) {
 }
 
 std::unique_ptr<ImageSink> JobImages::create(const std::string& path, const Grid& grid, const ImageStorage& storage) {
-  auto image = create_image(path, grid, storage);
+  auto image =
+      ranks().several() ? create_shared_image(path, grid, storage, ranks()) : create_image(path, grid, storage);
   image->reserve();
   return image;
 }

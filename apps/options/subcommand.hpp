@@ -20,6 +20,7 @@ struct Command {
   std::string name, about, footer;
   Settings settings;
   Action run;
+  bool on_ranks = false;  ///< it runs on several ranks, too (scheduling/transport/ranks.hpp)
   std::vector<std::unique_ptr<Command>> subcommands;  ///< one of which is to be chosen; then there is no `run`
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/step_tasks.hpp"
@@ -12,10 +13,11 @@ namespace halocline {
 DeviceParts::DeviceParts(const Program& program, const Plan& plan, const std::vector<Device>& devices,
                          Transport& transport, BusTraffic& traffic, DeviceThreads& threads)
     : program_(program), plan_(plan), transport_(transport), threads_(threads) {
-  for (const auto& slab : plan.slabs) parts_[slab.device] = nullptr;
+  for (const auto& slab : plan.slabs)
+    if (plan.is_here(slab.device)) parts_[slab.device] = nullptr;
   threads_.each(plan_, [&](int device) {
-    parts_.at(device) = std::make_unique<DevicePart>(program, plan, device, devices[static_cast<std::size_t>(device)],
-                                                     transport, traffic);
+    parts_.at(device) =
+        std::make_unique<DevicePart>(program, plan, device, devices[plan.number_here(device)], transport, traffic);
   });
 }
 
@@ -23,13 +25,35 @@ void DeviceParts::each(const std::function<void(DevicePart&)>& work) {
   threads_.each(plan_, [&](int device) { work(*parts_.at(device)); });
 }
 
+// Brings slices beside those of each device to it, for volumes that a step reads with a halo.
+void DeviceParts::share_halos(const Step& step) {
+  const auto [low, high] = halo_of(program_, step);
+  const auto resident = volumes_to_share(program_, step, plan_);
+  for (const auto& name : resident) each([&](DevicePart& part) { part.offer_halo(step, name); });
+  for (const auto& name : volumes_beside(program_, step, plan_))
+    exchange_slices(transport_, plan_, name,
+                    array_bytes(array_of(plan_.requirements, name), plan_.requirements, 1, 0, 0), low, high);
+  for (const auto& name : resident) each([&](DevicePart& part) { part.fetch_halo(step, name); });
+}
+
+// Projections that a step writes.
+std::vector<RayRoute::Stack> DeviceParts::stacks_of(const Step& step) const {
+  std::vector<RayRoute::Stack> stacks;
+  for (const auto& [name, access] : step.arrays) {
+    const ArrayNeed& need = array_of(plan_.requirements, name);
+    if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
+      stacks.push_back({name, whole_bytes(need, plan_.requirements) / plan_.requirements.stack[2]});
+  }
+  return stacks;
+}
+
 void DeviceParts::perform(const Step& step, Scalars& scalars, const std::function<void()>& checked) {
   if (step.due && !step.due(scalars)) return;
-  for (const auto& name : volumes_to_share(program_, step, plan_)) {
-    each([&](DevicePart& part) { part.offer_halo(step, name); });
-    each([&](DevicePart& part) { part.fetch_halo(step, name); });
-  }
-  transport_.begin_step();
+  share_halos(step);
+  std::optional<RayRoute> route;
+  if (plan_.several_ranks() && step.over == Domain::ray_sums)
+    route.emplace(transport_, plan_, stacks_of(step), views_of(step, program_.needs, scalars));
+  transport_.begin_step(route ? &*route : nullptr);
   each([&](DevicePart& part) {
     try {
       part.perform(step, scalars, checked);
@@ -38,8 +62,11 @@ void DeviceParts::perform(const Step& step, Scalars& scalars, const std::functio
       throw;
     }
   });
+  if (route) route->end();
   for (const auto& name : volumes_to_replace(program_, step, plan_))
     transport_.swap(name, name_in_role(ArrayRole::next, name));
+  if (step.reduced && step.over == Domain::slices)
+    share_slices(transport_, plan_, sums_array, 2 * sizeof(double) * static_cast<std::size_t>(step.sums));
   if (step.reduced) step.reduced(added_sums(step, scalars), scalars);
 }
 

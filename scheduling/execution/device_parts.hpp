@@ -8,6 +8,7 @@
 
 #include "scheduling/execution/device_part.hpp"
 #include "scheduling/execution/device_threads.hpp"
+#include "scheduling/transport/rank_exchange.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {
@@ -25,6 +26,8 @@ class DeviceParts {
 
  private:
   std::vector<double> added_sums(const Step& step, const Scalars& scalars) const;
+  void share_halos(const Step& step);
+  std::vector<RayRoute::Stack> stacks_of(const Step& step) const;
 
   const Program& program_;
   const Plan& plan_;

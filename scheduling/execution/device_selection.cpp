@@ -21,10 +21,14 @@ std::optional<std::string> note_on_selection(double alone, std::optional<double>
 std::optional<Selection<Device>> selected_before(const std::vector<Device>& devices, const std::optional<Plan>& plan) {
   if (!plan) return std::nullopt;
   Selection<Device> result{{}, plan};
-  for (const DeviceModel& model : plan->devices)
+  std::size_t wanted = 0;
+  for (const DeviceModel& model : plan->devices) {
+    if (model.rank != plan->options.rank) continue;
+    ++wanted;
     for (const Device& device : devices)
       if (device.info().name == model.name) result.devices.push_back(device);
-  if (result.devices.size() != plan->devices.size()) return std::nullopt;
+  }
+  if (result.devices.size() != wanted) return std::nullopt;
   return result;
 }
 

@@ -12,6 +12,7 @@
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 namespace {
@@ -38,7 +39,6 @@ std::exception_ptr error_of(const std::function<void(int)>& work, int device) {
 
 // True for the error of a command that waited for one that failed, perhaps in another thread.
 bool follows_from_another(const std::exception_ptr& error) {
-  constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
   try {
     std::rethrow_exception(error);
   } catch (const ClError& failed) {
@@ -109,7 +109,8 @@ DeviceThreads::~DeviceThreads() = default;
 
 void DeviceThreads::each(const Plan& plan, const std::function<void(int)>& work) {
   std::set<int> used;
-  for (const auto& slab : plan.slabs) used.insert(slab.device);
+  for (const auto& slab : plan.slabs)
+    if (plan.is_here(slab.device)) used.insert(slab.device);
   const int last = *used.rbegin();
   used.erase(last);
   for (const int device : used) {

@@ -14,9 +14,9 @@ class DeviceThreads {
   DeviceThreads();
   ~DeviceThreads();
 
-  /// Calls work(device index) for every device that has a slab, each on its thread (the last on the calling one). When
-  /// all have ended, throws the first exception, by device, that is no consequence of another device's. One call at a
-  /// time.
+  /// Calls work(device index) for every device of this process that has a slab, each on its thread (the last on the
+  /// calling one). When all have ended, throws the first exception, by device, that is no consequence of another
+  /// device's. One call at a time.
   void each(const Plan& plan, const std::function<void(int)>& work);
 
  private:

@@ -12,6 +12,7 @@
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -108,6 +109,9 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   const Program ready = placed_program(program, inputs, output, devices);
   const std::vector<Device> working = working_devices(devices);
   const Plan plan = plan_of_run(ready, working, options);
+  require_same_plan(plan, ranks_of(plan));
+  if (plan.several_ranks() && (output.data() != nullptr || output.on_devices()))
+    throw std::logic_error("several ranks write the result of " + program.needs.algorithm + " to one file, in pieces");
   const RunRequest request{ready, inputs, output, options};
   switch (program.needs.form) {
     case ProgramForm::stencil:

@@ -131,13 +131,15 @@ RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>&
   const Requirements& needs = plan.requirements;
   const auto shares = share_views(needs.views().count(), needs.batch_step, view_shares(plan));
   Plan threads;  // a slab for each device that has views
-  for (std::size_t n = 0; n < devices.size(); ++n)
+  threads.devices = plan.devices;
+  threads.options = plan.options;
+  for (std::size_t n = 0; n < shares.size(); ++n)
     if (!shares[n].empty())
       threads.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
-  std::vector<double> bytes(devices.size(), 0);
+  std::vector<double> bytes(shares.size(), 0);
   DeviceThreads().each(threads, [&](int device) {
     const auto n = static_cast<std::size_t>(device);
-    bytes[n] = sums.run_on(devices[n], plan, shares[n]);
+    bytes[n] = sums.run_on(devices[plan.number_here(device)], plan, shares[n]);
   });
   RunResult result;
   result.iterations = 1;
@@ -154,7 +156,7 @@ RunResult run_ray_sums(const RunRequest& request, const std::vector<Device>& dev
                        RaySums sums(request, resumable);
                        return run_on_all(sums, now, used);
                      }));
-  validate_rates(result, devices);
+  if (!plan.several_ranks()) validate_rates(result, devices);
   return result;
 }
 

@@ -50,11 +50,38 @@ bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const s
 }  // namespace
 
 bool is_for(const Plan& plan, const std::vector<Device>& devices) {
-  return std::equal(plan.devices.begin(), plan.devices.end(), devices.begin(), devices.end(),
+  std::vector<DeviceModel> here;
+  for (const DeviceModel& model : plan.devices)
+    if (model.rank == plan.options.rank) here.push_back(model);
+  return std::equal(here.begin(), here.end(), devices.begin(), devices.end(),
                     [](const DeviceModel& a, const Device& b) { return a.name == b.info().name; });
 }
 
+namespace {
+
+RunResult run_once(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts) {
+  for (const auto& device : devices) device.ledger().reset_peak();
+  const auto start = std::chrono::steady_clock::now();
+  RunResult result = attempts.run(plan, devices);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const auto& device : devices) result.peak_bytes = std::max(result.peak_bytes, device.ledger().peak());
+  if (result.plan.slabs.empty()) result.plan = plan;
+  return result;
+}
+
+// Other ranks go on with the plan, so a failure ends the run.
+RunResult run_with_ranks(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts) {
+  try {
+    return run_once(plan, devices, attempts);
+  } catch (const DeviceError& error) {
+    throw Error(error.what());
+  }
+}
+
+}  // namespace
+
 RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
+  if (first.several_ranks()) return run_with_ranks(first, all_devices, attempts);
   bool begun = false;
   const auto attempt = [&](const std::vector<Device>& devices) {
     auto available = device_models(devices);
@@ -81,13 +108,7 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
         return true;
       };
       try {
-        for (const auto& device : devices) device.ledger().reset_peak();
-        const auto start = std::chrono::steady_clock::now();
-        RunResult result = attempts.run(plan, devices);
-        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        for (const auto& device : devices) result.peak_bytes = std::max(result.peak_bytes, device.ledger().peak());
-        if (result.plan.slabs.empty()) result.plan = plan;
-        return result;
+        return run_once(plan, devices, attempts);
       } catch (const ClError& error) {
         if (!is_out_of_memory(error) || !again(error, error.device())) throw;
       } catch (const BudgetError& error) {

@@ -19,9 +19,10 @@ constexpr int passes_to_settle = 8;
 
 void ResidentSlabs::prepare() {
   if (!slabs_.empty()) return;
-  for (const auto& slab : job_.plan.slabs) slabs_[slab.device] = nullptr;
+  for (const auto& slab : job_.plan.slabs)
+    if (job_.plan.is_here(slab.device)) slabs_[slab.device] = nullptr;
   job_.threads.each(job_.plan, [&](int device) {
-    auto slab = std::make_unique<DeviceSlab>(job_.devices[static_cast<std::size_t>(device)], job_.plan, device);
+    auto slab = std::make_unique<DeviceSlab>(job_.devices[job_.plan.number_here(device)], job_.plan, device);
     load_inputs(*slab);
     start(*slab);
     slab->wait();
@@ -100,6 +101,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
     }
   } catch (...) {
     if (exchange_) exchange_->withdraw(device);  // otherwise others would wait for it
+    job_.ranks.give_up();
     throw;
   }
   if (!job_.options.keep_partial) check_interrupt();

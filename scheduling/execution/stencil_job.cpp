@@ -1,5 +1,8 @@
 #include "scheduling/execution/stencil_job.hpp"
 
+#include "scheduling/transport/rank_devices.hpp"
+#include "scheduling/transport/rank_exchange.hpp"
+
 namespace halocline {
 
 StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& on, const Plan& by)
@@ -11,7 +14,8 @@ StencilJob::StencilJob(const RunRequest& request, const std::vector<Device>& on,
       plan(by),
       requirements(plan.requirements),
       options(request.options),
-      stop(options.keep_partial || options.checkpoint_store != nullptr) {
+      ranks(ranks_of(plan)),
+      stop(options.keep_partial || options.checkpoint_store != nullptr, ranks) {
   for (const auto& need : requirements.arrays) {
     if (is_state(need)) states.push_back(need.name);
     if (need.lifetime == Lifetime::sums) sums_name = need.name, components = need.elements;
@@ -25,6 +29,12 @@ std::size_t StencilJob::slice_bytes(const std::string& name) const {
 
 void StencilJob::hold_sums(std::size_t reductions) {
   transport.hold(sums_array, reductions * requirements.size[2] * components * sizeof(double));
+}
+
+void StencilJob::share_sums(std::size_t reductions) {
+  const std::size_t slice = components * sizeof(double);
+  for (std::size_t which = 0; which < reductions; ++which)
+    share_slices(transport, plan, sums_array, slice, which * slice * requirements.size[2]);
 }
 
 std::vector<double> StencilJob::added_sums(std::size_t which) const {

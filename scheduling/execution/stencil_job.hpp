@@ -24,6 +24,8 @@ struct StencilJob {
   std::size_t slice_bytes(const std::string& name) const;
   /// Allocates the sums of so many reductions: `sums_array` of the transport, a value a component and slice.
   void hold_sums(std::size_t reductions);
+  /// Brings the sums of so many reductions from all ranks to each.
+  void share_sums(std::size_t reductions);
   /// The components of reduction number `which` of a pass, added over all slices in order.
   std::vector<double> added_sums(std::size_t which) const;
 
@@ -35,6 +37,7 @@ struct StencilJob {
   Plan plan;  ///< changes when slabs get other borders
   const Requirements& requirements;
   const RunOptions& options;
+  Ranks& ranks;
   std::vector<std::string> states;  ///< names of arrays of lifetime state and output
   std::string sums_name, output_name;
   std::size_t components = 0;

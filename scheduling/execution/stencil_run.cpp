@@ -12,6 +12,7 @@
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/execution/resident_slabs.hpp"
+#include "scheduling/execution/shared_state.hpp"
 #include "scheduling/execution/streamed_slabs.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/skew.hpp"
@@ -40,6 +41,7 @@ class StencilRun {
   RunResult run() {
     job_.reduction.begin();
     bool stop = restore();
+    require_same_state(job_.ranks, job_.begun_at);
     if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
     int done = job_.begun_at;
@@ -48,7 +50,7 @@ class StencilRun {
     by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
       const int due = due_after(done);
-      const int count = time_.count(most_of_next_pass(done, due));
+      const int count = of_first(time_.count(most_of_next_pass(done, due)));
       if (count == 0) by = StoppedBy::time;
       if (count == 0) break;
       const bool ends = pass(done, count, done + count == due);
@@ -61,7 +63,7 @@ class StencilRun {
         options_.stage_output(stages_++, slabs_->current_output());
       report(done);
       if (!stop) store_state(done);
-      if (!stop && done < iterations)
+      if (!stop && done < iterations && !job_.ranks.several())
         if (const auto better = job_.balance.rebalanced_plan(job_.plan, did, iterations - done, slabs_->settled()))
           slabs_->move_to(*better);
     }
@@ -85,6 +87,9 @@ class StencilRun {
     result_.bus_bytes = job_.traffic.total();
     return std::move(result_);
   }
+
+  // Decisions that depend on clocks are those of the first rank.
+  int of_first(int own) const { return static_cast<int>(job_.ranks.of_first("what is next", own)); }
 
   // Restores a stored state, and repeats its reductions for the method. Returns true if the method ended there.
   bool restore() {
@@ -114,7 +119,7 @@ class StencilRun {
   // Stores the state after `done` iterations of all slabs, if it is due or `now`.
   void store_state(int done, bool now = false) {
     if (options_.checkpoint_store == nullptr || done >= requirements_.iterations || done <= kept_at_) return;
-    if (!now && !timer_.is_due()) return;
+    if (!now && of_first(timer_.is_due() ? 1 : 0) == 0) return;
     const auto begin = Clock::now();
     RunState state;
     state.iterations = kept_at_ = done;
@@ -123,7 +128,7 @@ class StencilRun {
     state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
       slabs_->read_state(name, first, count, to);
     };
-    options_.checkpoint_store->keep(state);
+    keep_state(*options_.checkpoint_store, state, job_.plan);
     timer_.kept(seconds(Clock::now() - begin));
   }
 
@@ -146,7 +151,7 @@ class StencilRun {
   }
 
   std::vector<double> with_seconds(std::vector<double> sums) const {
-    sums.push_back(seconds_before_ + seconds(Clock::now() - begun_));
+    sums.push_back(job_.ranks.of_first("seconds", seconds_before_ + seconds(Clock::now() - begun_)));
     return sums;
   }
 
@@ -232,6 +237,7 @@ class StencilRun {
     pass_begin_ = first;
     pass_done_ = 0;
     slabs_->pass(first, count, due, last);
+    if (!due.empty() && due.front() <= job_.stop.count()) job_.share_sums(due.size());
     bool ends = false;
     for (std::size_t n = 0; n < due.size() && due[n] <= job_.stop.count(); ++n)
       ends = report_sums(first + due[n], with_seconds(job_.added_sums(n)));
@@ -291,7 +297,7 @@ RunResult run_stencil(const RunRequest& request, const std::vector<Device>& devi
                        return StencilRun(request, used, now).run();
                      }));
   // Plans do not include restoring and storing the state.
-  if (request.options.checkpoint_store == nullptr) validate_rates(result, devices);
+  if (request.options.checkpoint_store == nullptr && !plan.several_ranks()) validate_rates(result, devices);
   return result;
 }
 

@@ -9,7 +9,9 @@
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/device_parts.hpp"
 #include "scheduling/execution/executors.hpp"
+#include "scheduling/execution/shared_state.hpp"
 #include "scheduling/planning/second_buffers.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {
@@ -26,7 +28,8 @@ class StepRun {
         options_(request.options),
         timer_(options_.keep_every),
         time_(options_.time_limit),
-        stop_(options_.keep_partial || options_.checkpoint_store != nullptr),
+        ranks_(ranks_of(plan)),
+        stop_(options_.keep_partial || options_.checkpoint_store != nullptr, ranks_),
         scalars_(program_.scalars) {
     scalars_[iteration_scalar] = scalars_[seconds_scalar] = 0;
     allocate_arrays();
@@ -34,6 +37,7 @@ class StepRun {
 
   RunResult run() {
     const int begun_at = restore();
+    require_same_state(ranks_, begun_at);
     seconds_before_ = scalars_[seconds_scalar];
     if (begun_at < 0) read_initial_values();
     open(begun_at >= 0);
@@ -57,7 +61,7 @@ class StepRun {
     auto& by = result_.stopped_by;
     by = StoppedBy::iterations;
     while (done < program_.needs.iterations) {
-      if (done > begun_at && time_.count(1) == 0) {
+      if (done > begun_at && of_first(time_.count(1)) == 0) {
         by = StoppedBy::time;
         break;
       }
@@ -72,7 +76,7 @@ class StepRun {
       const bool ends = program_.ends && program_.ends(done, scalars_);
       if (ends) by = StoppedBy::method;
       if (ends) break;
-      if (options_.checkpoint_store != nullptr && done < program_.needs.iterations && timer_.is_due())
+      if (options_.checkpoint_store != nullptr && done < program_.needs.iterations && of_first(timer_.is_due()) != 0)
         store_state(done);
     }
     return done;
@@ -158,7 +162,7 @@ class StepRun {
     state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
       transport_.get(name, first, count, to);
     };
-    options_.checkpoint_store->keep(state);
+    keep_state(*options_.checkpoint_store, state, plan_);
     timer_.kept(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
@@ -185,14 +189,20 @@ class StepRun {
     return kept->iterations;
   }
 
+  // Decisions that depend on clocks are those of the first rank.
+  int of_first(int own) const { return static_cast<int>(ranks_.of_first("what is next", own)); }
   double seconds() const {
-    return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    const double own = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    return ranks_.of_first("seconds", seconds_before_ + own);
   }
 
   void write_output(const std::string& name, VolumeSink& sink) {
     sink.begin();
     if (plan_.resident) return parts_->each([&](DevicePart& part) { part.write_output(name, sink); });
-    transport_.get(name, sink);
+    const std::size_t slice = sink.grid().slice();
+    for (const auto& slab : plan_.slabs)
+      if (plan_.is_here(slab.device))
+        transport_.get(name, slice * unsigned_count(slab.interior.begin), slice * slab.interior.size(), sink);
   }
 
   const Program& program_;
@@ -203,6 +213,7 @@ class StepRun {
   const RunOptions& options_;
   CheckpointTimer timer_;
   TimeLimit time_;
+  Ranks& ranks_;
   CommonStop stop_;
   Scalars scalars_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

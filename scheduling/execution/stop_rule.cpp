@@ -31,11 +31,24 @@ void CommonStop::begin(int count) {
   const std::lock_guard lock(mutex_);
   limit_ = count;
   begun_ = 0;
+  if (ranks_.several()) begin_with_others();
+}
+
+// A launcher hands one Ctrl-C to the ranks at different times.
+void CommonStop::begin_with_others() {
+  constexpr std::chrono::seconds one_interrupt{2};
+  const auto now = std::chrono::steady_clock::now();
+  const bool here = keep_ ? take_interrupt() : interrupt_requested();
+  if (!ranks_.any("interrupts", here && !(interrupted_ && now - interrupted_at_ < one_interrupt))) return;
+  if (!keep_ || interrupted_) throw_interrupted();
+  interrupted_ = true;
+  interrupted_at_ = now;
+  limit_ = 0;
 }
 
 bool CommonStop::may_begin(int n, int together) {
   const std::lock_guard lock(mutex_);
-  if (interrupt_requested()) {
+  if (!ranks_.several() && interrupt_requested()) {
     if (!keep_ || interrupted_) throw_interrupted();
     take_interrupt();
     interrupted_ = true;
@@ -52,7 +65,7 @@ int CommonStop::count() const {
 }
 
 void CommonStop::end() {
-  if (keep_ && take_interrupt()) interrupted_ = true;
+  if (keep_ && ranks_.any("interrupts at the end", take_interrupt())) interrupted_ = true;
 }
 
 }  // namespace halocline

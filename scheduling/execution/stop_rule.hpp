@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -34,11 +35,11 @@ class TimeLimit {
 };
 
 /// Ends all devices and slabs of a pass after the same iteration when Ctrl-C is pressed: the last one that any of them
-/// has begun.
+/// has begun. Several ranks look at it between passes alone, and all stop when one of them was interrupted.
 class CommonStop {
  public:
   /// keep: stop as above; otherwise iterations throw Interrupted.
-  explicit CommonStop(bool keep) : keep_(keep), held_(keep) {}
+  explicit CommonStop(bool keep, Ranks& ranks = one_rank()) : ranks_(ranks), keep_(keep), held_(keep) {}
 
   /// Begins a pass of so many iterations.
   void begin(int count);
@@ -53,6 +54,10 @@ class CommonStop {
   void end();
 
  private:
+  void begin_with_others();
+
+  Ranks& ranks_;
+  std::chrono::steady_clock::time_point interrupted_at_;
   bool keep_, interrupted_ = false;
   HeldInterrupts held_;  // Ctrl-C must not interrupt files meanwhile
   mutable std::mutex mutex_;

@@ -41,7 +41,8 @@ void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool
   if (output != nullptr) output->begin();
   job_.stop.begin(count);
   if (streams_.empty()) {
-    for (const auto& slab : job_.plan.slabs) streams_[slab.device] = nullptr;
+    for (const auto& slab : job_.plan.slabs)
+      if (job_.plan.is_here(slab.device)) streams_[slab.device] = nullptr;
     job_.threads.each(job_.plan, [&](int device) {
       streams_.at(device) =
           std::make_unique<RegionStream>(job_, device, [this](const std::string& name) { return state(name); });
@@ -49,6 +50,7 @@ void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool
   }
   if (!work.steps.starts)
     for (const auto& name : job_.states) job_.transport.hold(name, state(name));
+  if (!work.steps.starts) fetch_from_ranks(work.steps);
   for (auto& [device, stream] : streams_) stream->gather(work);
   job_.threads.each(job_.plan, [&](int device) {
     const auto start = std::chrono::steady_clock::now();
@@ -59,6 +61,32 @@ void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool
   });
   started_ = true;
   if (!job_.options.keep_partial) check_interrupt();
+}
+
+// Brings the slices that the devices of this rank read beyond their own to its state, and sends those of others.
+void StreamedSlabs::fetch_from_ranks(const PassSteps& steps) {
+  if (!job_.ranks.several()) return;
+  std::map<int, std::vector<Range>> regions;  // by device
+  for (const auto& slab : job_.plan.slabs) regions[slab.device].push_back(slab.interior);
+  const auto block = [&](int device) { return Range{regions.at(device).front().begin, regions.at(device).back().end}; };
+  std::vector<Message> messages;
+  for (const auto& [to, parts] : regions) {
+    const auto work = skewed_work(job_.requirements, steps, parts);
+    const Range read{work.front().levels.front().made.begin, work.back().levels.front().made.end};
+    for (const auto& [from, unused] : regions) {
+      const Range slices = common(read, block(from));
+      if (from == to || slices.empty() || job_.plan.rank_of(from) == job_.plan.rank_of(to)) continue;
+      for (const auto& name : job_.states) {
+        const std::size_t slice = job_.slice_bytes(name), bytes = slice * slices.size();
+        std::byte* const at = state(name) + slice * unsigned_count(slices.begin);
+        if (job_.plan.is_here(from))
+          messages.push_back(job_.ranks.send(job_.plan.rank_of(to), 0, at, bytes));
+        else if (job_.plan.is_here(to))
+          messages.push_back(job_.ranks.receive(job_.plan.rank_of(from), 0, at, bytes));
+      }
+    }
+  }
+  for (auto& message : messages) message.wait();
 }
 
 void StreamedSlabs::read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
@@ -83,7 +111,9 @@ void StreamedSlabs::write_output() {
   std::vector<Range> left;
   for (const auto& [device, stream] : streams_)
     if (!stream->output_written()) left.push_back(stream->block());
-  if (streams_.empty()) left.push_back({0, static_cast<std::int64_t>(size[2])});
+  if (streams_.empty())
+    for (const auto& slab : job_.plan.slabs)
+      if (job_.plan.is_here(slab.device)) left.push_back(slab.interior);
   if (left.size() >= streams_.size()) job_.output.begin();
   const std::size_t slice = size[0] * size[1];
   for (const Range slices : left) {

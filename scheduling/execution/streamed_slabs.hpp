@@ -24,6 +24,7 @@ class StreamedSlabs : public StencilSlabs {
 
  private:
   std::byte* state(const std::string& name);
+  void fetch_from_ranks(const PassSteps& steps);
 
   StencilJob& job_;
   std::map<std::string, UninitialisedVector<std::byte>> states_;

@@ -127,7 +127,7 @@ class VoxelSumRun {
 
  private:
   void work(int device) {
-    DeviceSlab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
+    DeviceSlab slab(devices_[plan_.number_here(device)], plan_, device);
     Drain drain;  // destroyed before the slab
     std::int64_t most = 0;
     for (const auto& each : plan_.slabs)
@@ -239,8 +239,10 @@ class VoxelSumRun {
     const std::lock_guard lock(progress_mutex_);
     done_ += static_cast<double>(views);
     if (!options_.progress) return;
+    const auto slabs = std::count_if(plan_.slabs.begin(), plan_.slabs.end(),
+                                     [&](const SlabPlan& slab) { return plan_.is_here(slab.device); });
     ProgressState state{
-        plan_.requirements.algorithm, done_, static_cast<double>(plan_.slabs.size()) * static_cast<double>(views_), {}};
+        plan_.requirements.algorithm, done_, static_cast<double>(slabs) * static_cast<double>(views_), {}};
     if (!plan_.resident) state.up = static_cast<double>(traffic_.up), state.down = static_cast<double>(traffic_.down);
     options_.progress(state);
   }
@@ -290,7 +292,7 @@ RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& d
   attempts.done = [&] { return resumable.text(); };
   const bool begins = missing.empty() || missing == all;
   RunResult result = run_replanning(begins ? plan : attempts.plan_again(device_models(devices)), devices, attempts);
-  if (missing == all) validate_rates(result, devices);
+  if (missing == all && !plan.several_ranks()) validate_rates(result, devices);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "scheduling/planning/skew.hpp"
@@ -383,7 +384,9 @@ std::vector<double> view_shares(const Plan& plan) {
   const auto speeds = throughputs(plan.requirements, plan.devices);
   std::vector<double> best;
   double best_seconds = 0;
-  for (const auto& team : possible_teams(plan.devices)) {
+  auto teams = possible_teams(plan.devices);
+  if (plan.several_ranks()) teams.erase(teams.begin(), teams.end() - 1);  // all
+  for (const auto& team : teams) {
     double total = 0;
     for (const int n : team) total += speeds[static_cast<std::size_t>(n)];
     std::vector<double> shares(speeds.size(), 0);
@@ -440,6 +443,7 @@ double count_host_bytes(const Plan& plan) {
   double result = host_state_bytes(plan);
   const bool iterative = is_iterative(plan.requirements);
   if (iterative && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
+  std::map<int, double> of_ranks;  // each has memory of its own
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
     double touched = 0;
@@ -451,9 +455,11 @@ double count_host_bytes(const Plan& plan) {
     if (held == 0) continue;
     // streamed slabs leave through chunks of their own
     const double chunks = iterative && !plan.resident ? 2 * staging_bytes : staging_bytes;
-    result += plan.devices[d].cpu ? static_cast<double>(held) + touched : chunks;
+    of_ranks[plan.devices[d].rank] += plan.devices[d].cpu ? static_cast<double>(held) + touched : chunks;
   }
-  return result;
+  double largest = 0;
+  for (const auto& [rank, bytes] : of_ranks) largest = std::max(largest, bytes);
+  return result + largest;
 }
 
 double move_seconds(const Plan& from, const Plan& to) {

@@ -9,6 +9,7 @@
 
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
+#include "host/system/plural.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -273,7 +274,33 @@ SlabExtent Plan::extent_of(int device) const {
   return extent;
 }
 
+std::size_t Plan::number_here(int device) const {
+  if (!several_ranks()) return static_cast<std::size_t>(device);
+  return static_cast<std::size_t>(
+      std::count_if(devices.begin(), devices.begin() + device,
+                    [&](const DeviceModel& before) { return before.rank == options.rank; }));
+}
+
+std::string Plan::device_name(int device) const {
+  const DeviceModel& model = devices[static_cast<std::size_t>(device)];
+  return several_ranks() ? fmt::format("rank {}: {}", model.rank, model.name) : model.name;
+}
+
+void require_work_for_ranks(const Plan& plan) {
+  const auto used = used_devices(plan);
+  for (int rank = 0; rank <= plan.devices.back().rank; ++rank)
+    if (std::none_of(used.begin(), used.end(), [&](int device) { return plan.rank_of(device) == rank; })) {
+      const Requirements& needs = plan.requirements;
+      throw PlanError(
+          fmt::format("{}: of {} ranks, rank {} would have nothing to do, as there is too little for all: "
+                      "{}; start fewer ranks",
+                      needs.algorithm, plan.devices.back().rank + 1, rank,
+                      shares_views(needs) ? views_text(needs.stack[2]) : plural(needs.size[2], "slice", "slices")));
+    }
+}
+
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options) {
+  if (!options.all_devices.empty()) devices = options.all_devices;
   if (devices.empty())
     throw PlanError("there is no device to plan for: choose one with `device`; `device_memory` sets what it may use");
   if (std::any_of(requirements.size.begin(), requirements.size.end(), [](std::size_t n) { return n == 0; }))
@@ -293,7 +320,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   common.notes = options.notes;
   if (!options.speeds.empty())
     for (auto& device : common.devices) device.speed = options.speeds.at(device.name);
-  const bool by_hand = common.devices.front().speed > 0;
+  const bool by_hand = common.devices.front().speed > 0 || !options.all_devices.empty();
   const auto speeds = throughputs(requirements, common.devices);
   for (std::size_t n = 0; n < speeds.size(); ++n) common.devices[n].speed = speeds[n];
 
@@ -328,6 +355,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   }
   best->bus_bytes = count_bus_bytes(*best);
   best->host_bytes = count_host_bytes(*best);
+  if (best->several_ranks()) require_work_for_ranks(*best);
   return *std::move(best);
 }
 

@@ -19,6 +19,7 @@ namespace halocline {
 /// described for others (machine.hpp).
 struct DeviceModel {
   std::string name;
+  int rank = 0;  // that drives it (scheduling/transport/ranks.hpp)
   std::size_t memory = 0;
   std::size_t max_allocation = 0;
   double speed = 0;                     // relative, of all devices or none; 0: from the rates below
@@ -52,6 +53,10 @@ struct PlanOptions {
   std::vector<std::string> notes;        // for Plan::notes
   std::map<std::string, double> speeds;  // DeviceModel::speed by name, for all devices; empty: not given
   std::set<std::string> on_devices;      // names of arrays that get ArrayNeed::on_device
+  /// The devices of all ranks, by rank, which then have a part of the work each, in place of those that a plan is made
+  /// for. Empty: this process works alone. The same on all ranks, and so are their plans.
+  std::vector<DeviceModel> all_devices;
+  int rank = 0;  ///< of this process
   /// Bytes of each device's memory, by its name, that other jobs hold.
   std::map<std::string, std::size_t> reserved;
 };
@@ -87,6 +92,15 @@ struct Plan {
 
   SlabExtent extent_of(int device) const;
   const DeviceModel& device_of(const SlabPlan& slab) const { return devices[static_cast<std::size_t>(slab.device)]; }
+  /// True for a plan of the devices of several ranks.
+  bool several_ranks() const { return !devices.empty() && devices.back().rank > 0; }
+  int rank_of(int device) const { return devices.empty() ? 0 : devices[static_cast<std::size_t>(device)].rank; }
+  /// True for a device of this process.
+  bool is_here(int device) const { return rank_of(device) == options.rank; }
+  /// Number of a device of this process among these.
+  std::size_t number_here(int device) const;
+  /// Its name, with its rank where there are several.
+  std::string device_name(int device) const;
   /// A table for people: devices, slabs, halo, iterations per exchange, bytes per array, passes over the bus.
   std::string text() const;
   nlohmann::json json() const;
@@ -96,8 +110,12 @@ struct Plan {
 /// exceeded. Excludes devices without a slice, and those that would not gain 2 %: the slowest, and of equally fast ones
 /// all but 1, 2, 4 ... (unless speeds are given; a split device's parts stay together). Throws PlanError with a table
 /// of needed and available bytes and the option that helps where not even one slice with its halos (and one view) fits,
-/// or where there are no devices.
+/// or where there are no devices. With PlanOptions::all_devices none is excluded, and ranks without a slice
+/// (projections: view) are a PlanError that names the first.
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options = {});
+
+/// Throws PlanError that names a rank which has nothing to do.
+void require_work_for_ranks(const Plan& plan);
 
 /// The plan with other borders of slabs, for devices at other `speeds` (slices a second, by device number; those
 /// without a slab do not count). Nothing where that does not fit.

@@ -63,16 +63,17 @@ DeviceUse device_part(const Plan& plan, std::size_t device) {
 
 std::string devices_text(const Plan& plan) {
   std::size_t width = 6;
-  for (const auto& device : plan.devices) width = std::max(width, device.name.size());
+  for (std::size_t d = 0; d < plan.devices.size(); ++d)
+    width = std::max(width, plan.device_name(static_cast<int>(d)).size());
   std::string text = fmt::format("\n  device  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10}\n", "name", width, "used",
                                  "budget", "largest allocation", "slices", "copy GB/s");
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const auto& device = plan.devices[d];
     const DeviceUse part = device_part(plan, d);
-    text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, device.name, width,
-                        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
-                        bytes_text(static_cast<double>(device.max_allocation)), part.slices,
-                        1e-9 * device.memory_bandwidth);
+    text += fmt::format(
+        "  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, plan.device_name(static_cast<int>(d)), width,
+        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
+        bytes_text(static_cast<double>(device.max_allocation)), part.slices, 1e-9 * device.memory_bandwidth);
   }
   for (const auto& note : plan.notes) text += "  " + note + "\n";
   return text;
@@ -168,7 +169,7 @@ nlohmann::json Plan::json() const {
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const auto& device = devices[d];
     const DeviceUse part = device_part(*this, d);
-    result["devices"].push_back({{"name", device.name},
+    result["devices"].push_back({{"name", device_name(static_cast<int>(d))},
                                  {"slices", part.slices},
                                  {"bytes", part.bytes},
                                  {"memory", device.memory},

@@ -47,13 +47,15 @@ class ProgramPlanner {
   Plan plan() const {
     library_log()->trace("planning {}", program_.needs.algorithm);
     std::optional<Plan> best;
-    if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and others gain nothing
+    if (common_.devices.size() > 1 &&
+        options_.all_devices.empty())  // the fastest alone is best where it holds everything and others gain nothing
       for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
         take_better(best, best_on({static_cast<int>(n)}));
     std::vector<int> all;
     for (std::size_t n = 0; n < common_.devices.size(); ++n) all.push_back(static_cast<int>(n));
     take_better(best, best_on(all));
     if (!best) throw_too_small();
+    if (best->several_ranks()) require_work_for_ranks(*best);
     return *std::move(best);
   }
 
@@ -196,6 +198,7 @@ Plan plan_slabs_to_share(const Requirements& needs, std::span<const DeviceModel>
 }  // namespace
 
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
+  if (!options.all_devices.empty()) devices = options.all_devices;
   if (!devices.empty()) {  // else make_plan() reports it
     const ProgramForm form = program.needs.form;
     if (form == ProgramForm::steps) return ProgramPlanner(program, devices, options).plan();

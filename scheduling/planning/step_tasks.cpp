@@ -27,6 +27,12 @@ std::vector<int> devices_of(const Plan& plan) {
   return result;
 }
 
+std::vector<int> devices_of_rank(const Plan& plan, int rank) {
+  std::vector<int> result = devices_of(plan);
+  std::erase_if(result, [&](int device) { return plan.rank_of(device) != rank; });
+  return result;
+}
+
 // True where it is cheaper for a single device to load each slab once with all batches than each batch with all slabs.
 bool loads_slabs_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
   if (slabs.size() < 2) return false;
@@ -103,7 +109,7 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
       for (const auto slab : slabs) result.push_back({slab, {}, plan.requirements.rows()});
       return result;
     case Domain::views: {
-      const auto devices = devices_of(plan);
+      const auto devices = devices_of_rank(plan, plan.rank_of(device));
       const auto own = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
       const auto batches = batches_of(plan, views);
       for (std::size_t n = own; n < batches.size(); n += devices.size())
@@ -196,16 +202,29 @@ SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab) {
   return result;
 }
 
-std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan) {
+namespace {
+
+// Volumes that a step reads with a halo and other steps change.
+std::vector<std::string> read_with_halo(const Program& program, const Step& step, const Plan& plan) {
   std::vector<std::string> result;
   const Halo halo = halo_of(program, step);
-  if (!plan.resident || plan.slabs.size() == 1 || halo.low + halo.high == 0) return result;
+  if (halo.low + halo.high == 0) return result;
   for (const auto& [name, access] : step.arrays) {
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (need.kind == ArrayKind::volume && access != Access::out && need.lifetime != Lifetime::input)
       result.push_back(name);
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan) {
+  return plan.resident && plan.slabs.size() > 1 ? read_with_halo(program, step, plan) : std::vector<std::string>{};
+}
+
+std::vector<std::string> volumes_beside(const Program& program, const Step& step, const Plan& plan) {
+  return plan.several_ranks() ? read_with_halo(program, step, plan) : std::vector<std::string>{};
 }
 
 std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan) {

@@ -32,7 +32,8 @@ struct Task {
   bool begins = false;     ///< outputs of the step are cleared
   bool passes_on = false;  ///< ray_sums: the batch is then passed on to the device with the next slabs
 };
-/// Tasks of one device, in order; `views`: of the step.
+/// Tasks of one device, in order; `views`: of the step. Each rank goes over all views of steps over these: every one
+/// has all projections.
 std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
 
 /// Contents of a device's arrays, and the transfers that change them.
@@ -93,6 +94,8 @@ struct SharedHalo {
 SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab);
 /// Volumes whose halos must be updated before a step.
 std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan);
+/// Volumes whose slices beside a rank's own it needs before a step, from other ranks.
+std::vector<std::string> volumes_beside(const Program& program, const Step& step, const Plan& plan);
 /// Volumes in host memory that a step writes and reads with a halo: results are stored in a second array there
 /// (ArrayRole::next), and the two are swapped at the end of the step.
 std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "host/opencl/staging.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -16,8 +17,16 @@ constexpr std::size_t halo_piece_bytes = std::size_t{4} << 20;
 
 HaloExchange::HaloExchange(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
                            BusTraffic& traffic)
-    : border_slices_(plan.requirements.border_slices), devices_(devices), names_(std::move(names)), traffic_(traffic) {
-  for (const auto& slab : plan.slabs) slabs_.emplace(slab.device, slab);
+    : all_(ranks_of(plan)),
+      most_devices_(static_cast<int>(plan.devices.size())),
+      border_slices_(plan.requirements.border_slices),
+      names_(std::move(names)),
+      traffic_(traffic) {
+  for (const auto& slab : plan.slabs) {
+    slabs_.emplace(slab.device, slab);
+    rank_of_.emplace(slab.device, plan.rank_of(slab.device));
+    if (is_here(slab.device)) devices_.emplace(slab.device, devices[plan.number_here(slab.device)]);
+  }
   for (const auto& [from, unused] : slabs_) {
     offers_[from];
     for (const auto& [to, also_unused] : slabs_) chunks_[{from, to}];  // threads must not change the map
@@ -101,61 +110,120 @@ std::vector<HaloExchange::Piece> HaloExchange::pieces(const DeviceSlab& slab, in
   return result;
 }
 
-// Pieces that come from one neighbour, and the memory that they take in turn.
+// Pieces that go from one device to another, and the memory that they take in turn.
 struct HaloExchange::Stream {
-  Device& device;
-  Offer offer;
   std::vector<Piece> pieces;
   std::vector<Chunk>& chunks;
+  Device memory_of;  // its page-locked memory
+  BusTraffic& traffic;
   std::size_t done = 0;
 
   std::size_t ahead() const { return std::max<std::size_t>(1, chunks.size() - 1); }
-  Chunk& chunk(std::size_t number) { return chunks[number % chunks.size()]; }
-  void read(std::size_t number) {
-    if (number >= pieces.size()) return;
+  bool ended() const { return done == pieces.size(); }
+  // The chunk of a piece, when its last use has ended, with room for the piece.
+  Chunk& free_chunk(std::size_t number) {
     // Devices keep page-locked memory for its next use; other memory is no larger than needed.
-    const bool plain = device.info().cpu() || device.info().unified_memory;
+    const bool plain = memory_of.info().cpu() || memory_of.info().unified_memory;
     std::size_t bytes = plain ? 0 : Staging::chunk_bytes;
     if (plain)
       for (const Piece& piece : pieces) bytes = std::max(bytes, piece.bytes);
-    Chunk& to = chunk(number);
-    to.written.wait();
-    if (to.memory.bytes() < bytes) to.memory = device.pinned(bytes);
+    Chunk& chunk = chunks[number % chunks.size()];
+    chunk.written.wait();
+    chunk.message.wait();
+    if (chunk.memory.bytes() < bytes) chunk.memory = memory_of.pinned(bytes);
+    return chunk;
+  }
+  void read(std::size_t number, const Offer& from) {
+    if (number >= pieces.size()) return;
+    Chunk& to = free_chunk(number);
     const Piece& piece = pieces[number];
-    to.read = offer.slab->read_part(*piece.name, piece.begin, piece.bytes, to.memory.data(), offer.made);
+    to.read = from.slab->read_part(*piece.name, piece.begin, piece.bytes, to.memory.data(), from.made);
+    traffic.down += piece.bytes;
   }
 };
 
-bool HaloExchange::fetch(int device, DeviceSlab& slab, const Event& free) {
-  std::vector<Stream> streams;
-  for (const auto& [from, unused] : slabs_) {
-    auto work = from == device ? std::vector<Piece>{} : pieces(slab, from, device);
-    if (work.empty()) continue;
-    const Offer* offer = wait_for(from);
-    if (offer == nullptr) return false;
-    auto& chunks = chunks_.at({from, device});
-    chunks.resize(std::max(chunks.size(), std::min(work.size(), chunks_in_turn)));
-    streams.push_back({devices_[static_cast<std::size_t>(from)], *offer, std::move(work), chunks});
+// Pieces that come from a device of this process, or of another rank.
+struct HaloExchange::Arrivals {
+  Stream stream;
+  Offer offer;  // of a device of this process
+  Ranks& all;
+  int rank, tag;
+
+  bool from_here() const { return offer.slab != nullptr; }
+  void begin(std::size_t number) {
+    if (from_here()) return stream.read(number, offer);
+    if (number >= stream.pieces.size()) return;
+    Chunk& to = stream.free_chunk(number);
+    to.message = all.receive(rank, tag, to.memory.data(), stream.pieces[number].bytes);
   }
-  // All neighbours read at once, and their pieces are written in turn.
-  for (auto& stream : streams)
-    for (std::size_t n = 0; n < stream.ahead(); ++n) stream.read(n);
-  for (bool left = true; left;) {
-    left = false;
-    for (auto& stream : streams) {
-      if (stream.done == stream.pieces.size()) continue;
-      left = true;
-      const Piece& piece = stream.pieces[stream.done];
-      Chunk& chunk = stream.chunk(stream.done);
+  void write_next(DeviceSlab& slab, const Event& free) {
+    if (stream.ended()) return;
+    const Piece& piece = stream.pieces[stream.done];
+    Chunk& chunk = stream.chunks[stream.done % stream.chunks.size()];
+    if (from_here())
       chunk.read.wait();
-      chunk.written = slab.write_part(*piece.name, piece.begin, piece.bytes, chunk.memory.data(), free);
-      traffic_.down += piece.bytes;
-      traffic_.up += piece.bytes;
-      stream.read(stream.done++ + stream.ahead());
-    }
+    else
+      chunk.message.wait();
+    chunk.written = slab.write_part(*piece.name, piece.begin, piece.bytes, chunk.memory.data(), free);
+    stream.traffic.up += piece.bytes;
+    begin(stream.done++ + stream.ahead());
   }
-  for (auto& stream : streams)
-    for (auto& chunk : stream.chunks) chunk.written.wait();
+};
+
+// Pieces that go to another rank.
+struct HaloExchange::Departures {
+  Stream stream;
+  Offer offer;
+  Ranks& all;
+  int rank, tag;
+
+  void begin(std::size_t number) { stream.read(number, offer); }
+  void send_next() {
+    if (stream.ended()) return;
+    Chunk& chunk = stream.chunks[stream.done % stream.chunks.size()];
+    chunk.read.wait();
+    chunk.message = all.send(rank, tag, chunk.memory.data(), stream.pieces[stream.done].bytes);
+    begin(stream.done++ + stream.ahead());
+  }
+};
+
+HaloExchange::Stream HaloExchange::stream(int from, int to, const DeviceSlab& slab) {
+  auto work = from == to ? std::vector<Piece>{} : pieces(slab, from, to);
+  auto& chunks = chunks_.at({from, to});
+  chunks.resize(std::max(chunks.size(), std::min(work.size(), chunks_in_turn)));
+  return {std::move(work), chunks, devices_.at(is_here(from) ? from : to), traffic_};
+}
+
+bool HaloExchange::fetch(int device, DeviceSlab& slab, const Event& free) {
+  std::vector<Arrivals> arrivals;
+  std::vector<Departures> departures;
+  for (const auto& [other, unused] : slabs_) {
+    if (Stream coming = stream(other, device, slab); !coming.pieces.empty()) {
+      const Offer* offer = is_here(other) ? wait_for(other) : nullptr;
+      if (is_here(other) && offer == nullptr) return false;
+      arrivals.push_back(
+          {std::move(coming), offer != nullptr ? *offer : Offer{}, all_, rank_of_.at(other), tag(other, device)});
+    }
+    if (is_here(other)) continue;
+    if (Stream going = stream(device, other, slab); !going.pieces.empty())
+      departures.push_back({std::move(going), offers_.at(device), all_, rank_of_.at(other), tag(device, other)});
+  }
+  // All neighbours read at once, and their pieces are written in turn. What others wait for goes first.
+  const auto each = [&](const auto& departing, const auto& arriving) {
+    for (auto& one : departures) departing(one);
+    for (auto& one : arrivals) arriving(one);
+  };
+  const auto first_pieces = [](auto& one) {
+    for (std::size_t n = 0; n < one.stream.ahead(); ++n) one.begin(n);
+  };
+  each(first_pieces, first_pieces);
+  const auto left = [](const auto& one) { return !one.stream.ended(); };
+  while (std::any_of(departures.begin(), departures.end(), left) || std::any_of(arrivals.begin(), arrivals.end(), left))
+    each([](auto& one) { one.send_next(); }, [&](auto& one) { one.write_next(slab, free); });
+  const auto settle = [&](auto& one) {
+    for (auto& chunk : one.stream.chunks) chunk.written.wait(), chunk.message.wait();
+  };
+  each(settle, settle);
   return true;
 }
 

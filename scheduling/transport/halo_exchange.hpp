@@ -1,5 +1,5 @@
 // Halos between resident slabs: each is read by the device that owns it and written by the device that needs it, from
-// the same page-locked memory, while both compute.
+// the same page-locked memory, while both compute. Between ranks a message carries it from memory to memory.
 #pragma once
 
 #include <condition_variable>
@@ -12,11 +12,12 @@
 
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
-/// Each device has one slab of the plan and a thread. One thread begins an exchange; then the thread of each device
-/// offers its slices and fetches those of the others.
+/// Each device has one slab of the plan, and those of this process a thread. One thread begins an exchange; then the
+/// thread of each device offers its slices and fetches those of the others.
 class HaloExchange {
  public:
   /// Exchanges halos of the arrays `names`. Keeps a reference to the traffic alone.
@@ -33,8 +34,9 @@ class HaloExchange {
   void offer(int device, const DeviceSlab& slab, Event made);
   /// Tells others not to wait. No effect after offer().
   void withdraw(int device);
-  /// Copies this slab's halos, and returns true when they have arrived, false if a device withdrew. Commands that end
-  /// after `free` must not use the halos. Other functions of the slab may run at the same time.
+  /// Copies this slab's halos, and sends its slices to other ranks. Returns true when the halos have arrived, false if
+  /// a device withdrew. Commands that end after `free` must not use the halos. Other functions of the slab may run at
+  /// the same time.
   bool fetch(int device, DeviceSlab& slab, const Event& free);
 
  private:
@@ -50,17 +52,27 @@ class HaloExchange {
   struct Chunk {
     PinnedMemory memory;  // of the device that is read: measured to be as fast for the other one
     Event read, written;
+    Message message;  // on its way to or from another rank
   };
   struct Stream;
+  struct Arrivals;
+  struct Departures;
   std::vector<Range> halos(int device) const;
   std::vector<Range> shared(int from, int to) const;
   std::vector<Piece> pieces(const DeviceSlab& slab, int from, int to) const;
   const Offer* wait_for(int device);
 
+  bool is_here(int device) const { return rank_of_.at(device) == all_.rank(); }
+  Stream stream(int from, int to, const DeviceSlab& slab);
+  int tag(int from, int to) const { return from * most_devices_ + to; }
+
+  Ranks& all_;
+  std::map<int, int> rank_of_;  // by device
+  int most_devices_;
   std::map<int, SlabPlan> slabs_;  // by device
   std::int64_t border_slices_;
   std::int64_t low_ = 0, high_ = 0;
-  std::vector<Device> devices_;
+  std::map<int, Device> devices_;  // of this process
   std::vector<std::string> names_;
   BusTraffic& traffic_;
   std::mutex mutex_;

@@ -6,13 +6,9 @@
 
 #include "host/system/error.hpp"
 #include "host/system/thread_pool.hpp"
+#include "scheduling/transport/rank_exchange.hpp"
 
 namespace halocline {
-namespace {
-
-constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: the error to report is another's
-
-}  // namespace
 
 void Transport::hold(const std::string& array, std::size_t bytes) {
   arrays_[array].resize(bytes);
@@ -53,17 +49,17 @@ void Transport::put(const std::string& array, const VolumeSource& from) {
                   [&](std::size_t first, std::size_t count) { from.read(first, count, to + first); });
 }
 
-void Transport::get(const std::string& array, VolumeSink& to) const {
-  const std::size_t all = to.grid().count();
-  std::vector<float> piece(std::min(all, voxels_in_a_piece));  // a sink may change what it gets
-  for (std::size_t first = 0; first < all; first += piece.size()) {
-    const std::size_t count = std::min(piece.size(), all - first);
-    get(array, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
-    to.write(first, count, piece.data());
+void Transport::get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const {
+  std::vector<float> piece(std::min(count, voxels_in_a_piece));  // a sink may change what it gets
+  for (std::size_t done = 0; done < count; done += piece.size()) {
+    const std::size_t now = std::min(piece.size(), count - done);
+    get(array, (first + done) * sizeof(float), now * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
+    to.write(first + done, now, piece.data());
   }
 }
 
 void Transport::pass_on(std::size_t slab, std::int64_t batch) {
+  if (route_ != nullptr) route_->pass_on(slab, batch);
   const std::lock_guard lock(mutex_);
   passed_on_.insert({slab, batch});
   changed_.notify_all();
@@ -75,14 +71,16 @@ bool Transport::passed_on(std::size_t slab, std::int64_t batch) {
 }
 
 void Transport::await(std::size_t slab, std::int64_t batch) {
+  if (route_ != nullptr && route_->is_elsewhere(slab)) return route_->fetch(slab, batch);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });
   if (!passed_on_.contains({slab, batch}))
     throw ClError("the device with the slabs below has failed", failed_before, {});
 }
 
-void Transport::begin_step() {
+void Transport::begin_step(RayRoute* route) {
   const std::lock_guard lock(mutex_);
+  route_ = route;
   passed_on_.clear();
   failed_ = false;
 }
@@ -90,6 +88,7 @@ void Transport::begin_step() {
 void Transport::fail() {
   const std::lock_guard lock(mutex_);
   failed_ = true;
+  if (route_ != nullptr) route_->give_up();
   changed_.notify_all();
 }
 

@@ -19,6 +19,12 @@ namespace halocline {
 /// The array of the sums over slices or views of a step or pass.
 inline constexpr const char* sums_array = "(sums)";
 
+/// Code of the ClError of work that ends because other work has failed, whose error is the one to report:
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
+inline constexpr int failed_before = -14;
+
+class RayRoute;
+
 class Transport {
  public:
   /// Allocates an array; registers a float32 array that is only read; registers an array in the caller's memory.
@@ -35,9 +41,12 @@ class Transport {
   /// Copies bytes [first, first + count) of an array. Several threads may call these.
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from);
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const;
-  /// Copies a whole float32 array.
+  /// Memory of an array that was allocated.
+  std::byte* memory(const std::string& array) { return arrays_.at(array).data(); }
+  /// Copies a whole float32 array, or voxels [first, first + count) of it.
   void put(const std::string& array, const VolumeSource& from);
-  void get(const std::string& array, VolumeSink& to) const;
+  void get(const std::string& array, VolumeSink& to) const { get(array, 0, to.grid().count(), to); }
+  void get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const;
 
   /// Reports that the ray sums of a batch over all slabs up to `slab` are stored.
   void pass_on(std::size_t slab, std::int64_t batch);
@@ -45,14 +54,16 @@ class Transport {
   bool passed_on(std::size_t slab, std::int64_t batch);
   /// Waits for pass_on(). Throws ClError after fail().
   void await(std::size_t slab, std::int64_t batch);
-  /// Begins a step, in which nothing has been passed on yet.
-  void begin_step();
+  /// Begins a step, in which nothing has been passed on yet. route: of its ray sums between ranks, kept by reference;
+  /// nullptr: all slabs are here.
+  void begin_step(RayRoute* route = nullptr);
   /// Ends all waiting: a part has failed.
   void fail();
 
  private:
   const std::byte* memory_of(const std::string& array) const;
 
+  RayRoute* route_ = nullptr;
   std::map<std::string, UninitialisedVector<std::byte>> arrays_;
   std::map<std::string, std::byte*> elsewhere_;
   std::map<std::string, const VolumeSource*> sources_;

@@ -1,0 +1,148 @@
+#include "scheduling/transport/ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
+#include "scheduling/transport/transport.hpp"
+
+namespace halocline {
+namespace {
+
+Ranks* joined = nullptr;
+std::atomic<bool> given_up{false};
+
+int number_in(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+bool is_set(const char* name) {
+  return std::getenv(name) != nullptr;
+}
+
+bool is_off() {
+  const char* const value = std::getenv("HALOCLINE_MPI");
+  return value != nullptr && std::string_view(value) == "off";
+}
+
+}  // namespace
+
+void Message::wait() {
+  if (!request_) return;
+  constexpr std::chrono::microseconds soon{50}, pause{20};
+  const auto begin = std::chrono::steady_clock::now();
+  while (!request_->ended()) {
+    check_interrupt();  // where another rank has failed, the launcher ends this one
+    if (given_up) throw ClError("a device of this rank has failed", failed_before, {});
+    if (std::chrono::steady_clock::now() - begin < soon)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(pause);  // ranks that share processors compute meanwhile
+  }
+  request_.reset();
+}
+
+std::vector<std::string> Ranks::gather(const std::string& what, const std::string& own) {
+  if (!several()) return {own};
+  auto all = gather_bytes(what + '\n' + own);
+  for (int n = 0; n < size(); ++n) {
+    std::string& bytes = all[static_cast<std::size_t>(n)];
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    if (bytes.compare(0, end, what) != 0)
+      throw Error(fmt::format("rank {} gathers {} while rank {} gathers {}: the ranks do not do the same work", rank(),
+                              what, n, bytes.substr(0, end)));
+    bytes.erase(0, end + 1);
+  }
+  return all;
+}
+
+double Ranks::of_first(const std::string& what, double own) {
+  std::string bytes(sizeof(double), '\0');
+  std::memcpy(bytes.data(), &own, sizeof(double));
+  const std::string first = of_first(what, bytes);
+  std::memcpy(&own, first.data(), sizeof(double));
+  return own;
+}
+
+bool Ranks::any(const std::string& what, bool own) {
+  const auto all = gather(what, own ? "1" : "0");
+  return std::find(all.begin(), all.end(), "1") != all.end();
+}
+
+Message Ranks::send(int, int, const std::byte*, std::size_t) {
+  throw std::logic_error("there is no other rank to send to");
+}
+
+Message Ranks::receive(int, int, std::byte*, std::size_t) {
+  throw std::logic_error("there is no other rank to receive from");
+}
+
+void Ranks::give_up() {
+  if (several()) given_up = true;
+}
+
+void Ranks::abort(int code) {
+  std::exit(code);
+}
+
+Ranks& one_rank() {
+  static Ranks one;
+  return one;
+}
+
+Ranks& ranks() {
+  return joined != nullptr ? *joined : one_rank();
+}
+
+// Open MPI; MPICH, Intel MPI and Slurm's PMI-2; Slurm's PMIx.
+int launched_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (is_set(name)) return number_in(name);
+  return is_set("PMIX_RANK") ? std::max(1, number_in("SLURM_STEP_NUM_TASKS")) : 0;
+}
+
+RanksInUse::RanksInUse() {
+  const int processes = launched_processes();
+  if (processes == 0 || is_off()) return;
+  constexpr const char* alone = "; HALOCLINE_MPI=off in the environment makes each of them a job of its own";
+  if (mpi_library().empty()) {
+    if (processes == 1) return;
+    throw InputError(
+        fmt::format("a launcher of MPI started {} processes, but this build of Halocline has no MPI: "
+                    "start it without the launcher, or build it with HALOCLINE_WITH_MPI{}",
+                    processes, alone));
+  }
+  joined_ = make_mpi_ranks();
+  if (joined_->size() != processes)
+    throw InputError(
+        fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}", processes,
+                    mpi_library(), joined_->size(), alone));
+  joined = joined_.get();
+  ::setenv("HALOCLINE_MPI", "off", 1);  // child processes are no ranks
+}
+
+RanksInUse::~RanksInUse() {
+  if (joined == joined_.get()) joined = nullptr;
+}
+
+#ifndef HALOCLINE_WITH_MPI
+std::unique_ptr<Ranks> make_mpi_ranks() {
+  throw std::logic_error("this build has no MPI");
+}
+std::string mpi_library() {
+  return {};
+}
+#endif
+
+}  // namespace halocline

@@ -1,0 +1,96 @@
+// Ranks: processes that do one job together, each with the devices of its node. A process that no launcher of MPI
+// started is the only rank.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace halocline {
+
+/// A message under way. Its memory must outlive it.
+class Message {
+ public:
+  /// The work that is left of it.
+  class Request {
+   public:
+    virtual ~Request() = default;
+    /// True when the memory may be used again (sent), or holds the bytes (received).
+    virtual bool ended() = 0;
+  };
+  Message() = default;
+  explicit Message(std::unique_ptr<Request> request) : request_(std::move(request)) {}
+  /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks
+  /// are of no more use.
+  void wait();
+
+ private:
+  std::unique_ptr<Request> request_;
+};
+
+/// This form is of one rank.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+  virtual int rank() const { return 0; }
+  virtual int size() const { return 1; }
+  bool several() const { return size() > 1; }
+  bool first() const { return rank() == 0; }
+
+  /// The bytes of each rank, by rank, on all of them. All ranks make these calls in the same order, one thread of each
+  /// at a time, with the same `what` ("the files"). Throws Error that names a rank which is elsewhere.
+  std::vector<std::string> gather(const std::string& what, const std::string& own);
+  /// Waits for all ranks.
+  void meet(const std::string& what) { gather(what, {}); }
+  /// The text, or number, of the first rank, on all of them.
+  std::string of_first(const std::string& what, const std::string& own) { return gather(what, own).front(); }
+  double of_first(const std::string& what, double own);
+  /// True on all ranks where it is on any of them.
+  bool any(const std::string& what, bool own);
+
+  /// Begins to send bytes to a rank, or to receive as many from it. Messages with the same tag (from 0 on) arrive in
+  /// order. Called by any thread.
+  virtual Message send(int to, int tag, const std::byte* from, std::size_t bytes);
+  virtual Message receive(int from, int tag, std::byte* to, std::size_t bytes);
+
+  /// Ends all waiting for messages in this process, now and later, with ClError: a device of several here has failed,
+  /// and the others would wait for ranks that wait for it.
+  void give_up();
+
+  /// Ends the processes of all ranks; those of the launcher end with `code`, too.
+  [[noreturn]] virtual void abort(int code);
+
+ protected:
+  virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
+};
+
+/// The ranks that a RanksInUse has joined, else the form of one rank.
+Ranks& ranks();
+/// The form of one rank.
+Ranks& one_rank();
+
+/// Joins the ranks that a launcher of MPI has started, during its lifetime. HALOCLINE_MPI=off in the environment keeps
+/// each process for itself, and is set for child processes. Throws InputError where several processes were started and
+/// this build has no MPI, or another library of MPI than the launcher.
+class RanksInUse {
+ public:
+  RanksInUse();
+  ~RanksInUse();
+  RanksInUse(const RanksInUse&) = delete;
+  RanksInUse& operator=(const RanksInUse&) = delete;
+
+ private:
+  std::unique_ptr<Ranks> joined_;
+};
+
+/// Number of processes that the launcher of this one started, from its environment: 0 where none did.
+int launched_processes();
+
+/// The ranks of MPI: initialises it, and ends it at destruction. In builds with MPI.
+std::unique_ptr<Ranks> make_mpi_ranks();
+/// Name and version of the library of MPI; empty in builds without.
+std::string mpi_library();
+
+}  // namespace halocline

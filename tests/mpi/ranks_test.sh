@@ -1,0 +1,231 @@
+#!/usr/bin/env bash
+# One program on one process and on several ranks of one computer, which must give the same bytes, or be refused.
+#   ranks_test.sh HALOCLINE MPIRUN FOLDER PROGRAM RANKS...
+# Programs are the functions test_* below.
+set -euo pipefail
+halocline=$(realpath "$1")
+mpirun=$2
+folder=$3
+program=$4
+ranks=("${@:5}")
+rm -rf "$folder"
+mkdir -p "$folder"
+cd "$folder"
+# More ranks than processors; Open MPI refuses that, and the superuser, without these.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_btl_vader_single_copy_mechanism=none  # containers do not allow the other ones
+grid=(--size 31,35,27 --spacing 1.5,1.5,1.5)
+limit=240  # seconds: ranks that wait for each other fail
+
+fail() {
+  echo "FAILED: $program: $*" >&2
+  exit 1
+}
+one() { timeout $limit "$halocline" "$@" --quiet; }
+on() { timeout $limit "$mpirun" -n "$1" "$halocline" "${@:2}"; }
+
+# same OUTPUT... -- ARGUMENTS: their last ones are the outputs, in the folder of the run.
+same() {
+  local outputs=()
+  while [ "$1" != -- ]; do outputs+=("$1") && shift; done
+  shift
+  mkdir -p run-1
+  (cd run-1 && one "$@")
+  local n
+  for n in "${ranks[@]}"; do
+    mkdir -p "run-$n"
+    (cd "run-$n" && on "$n" "$@" >log 2>&1) || { cat "run-$n/log" && fail "on $n ranks: exit code $?"; }
+    local output
+    for output in "${outputs[@]}"; do
+      cmp "run-1/$output" "run-$n/$output" || fail "$output differs on $n ranks"
+    done
+    [ -z "$(find . -name '.halocline-*')" ] || fail "a temporary file is left"
+    echo "the same on $n ranks: $*"
+  done
+}
+
+# refused TEXT RANKS COMMAND...: under mpirun, with TEXT in its message.
+refused() {
+  local text=$1 n=$2 code=0
+  timeout 60 "$mpirun" -n "$n" "${@:3}" >log 2>&1 || code=$?
+  [ $code -ne 0 ] || { cat log && fail "not refused: ${*:3}"; }
+  [ $code -ne 124 ] || { cat log && fail "hangs: ${*:3}"; }
+  grep -qE -- "$text" log || { cat log && fail "no '$text' in the message of ${*:3}"; }
+  echo "refused: $(grep -E -- "$text" log | head -1)"
+}
+
+make_scan() {
+  one phantom --type shepp-logan --size 37,31,29 --spacing 1.5,1.5,1.5 -o phantom.mha
+  one geometry circular --sid 200 --sdd 300 --projections "${1:-41}" -o scan.xml
+  one project -i phantom.mha --geometry scan.xml --detector 53,47 --pixel 2,2 -o clean.mha
+  one noise -i clean.mha --photons 2000 -o scan.mha
+}
+make_volume() {
+  make_scan
+  one fdk -i scan.mha --geometry scan.xml "${grid[@]}" --photons 2000 --variance-out variance.mha -o noisy.mha \
+    --log-level error
+}
+
+test_fdk() {
+  make_scan
+  same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
+  same w.mhd w.raw -- fdk -i ../scan.mha --geometry ../scan.xml --size 17,19,93 --spacing 2,2.5,0.5 --hu 0.02 \
+    --output-type int16 -o w.mhd
+  same x.mha y.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" --photons 2000 --variance-out y.mha \
+    -o x.mha --device-memory 3M
+}
+test_backproject() {
+  make_scan 23
+  same v.mha -- backproject -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
+  same w.mha -- backproject -i ../scan.mha --geometry ../scan.xml "${grid[@]}" --projector voxel -o w.mha
+}
+test_project() {
+  make_scan 23
+  same p.mha -- project -i ../phantom.mha --geometry ../scan.xml --detector 53,47 --pixel 2,2 -o p.mha
+  same q.mha -- project -i ../phantom.mha --geometry ../scan.xml --detector 31,29 --pixel 3,3 --projector siddon -o q.mha
+}
+test_pdu() {
+  make_volume
+  same v.mha -- denoise -i ../noisy.mha --method pdu --alpha 20 --iterations 93 -o v.mha
+  same w.mha -- denoise -i ../noisy.mha --method pdu -o w.mha
+  same x.mha -- denoise -i ../noisy.mha --method pdu --alpha 20 --iterations 61 --device-memory 480K -o x.mha
+}
+test_spdu() {
+  make_volume
+  same v.mha -- denoise -i ../noisy.mha --method spdu --weights ../variance.mha --alpha 20 -o v.mha
+}
+test_tvgd() {
+  make_volume
+  same v.mha -- denoise -i ../noisy.mha --method tvgd -o v.mha
+}
+test_filters() {
+  make_volume
+  same v.mha -- denoise -i ../noisy.mha --method median -o v.mha
+  same w.mha -- denoise -i ../noisy.mha --method gaussian --sigma 1.5 -o w.mha
+  same x.mha -- denoise -i ../noisy.mha --method nlm -o x.mha
+}
+
+test_solvers() {
+  make_scan 23
+  local scan=(reconstruct -i ../scan.mha --geometry ../scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
+  same v.mha -- "${scan[@]}" --method sirt --iterations 4 -o v.mha
+  same w.mha -- "${scan[@]}" --method cgls --iterations 5 -o w.mha
+  same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
+  same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
+}
+
+# resumes WHOLE COMMAND...: what a time limit leaves of a run of several ranks goes on with any number of them.
+resumes() {
+  local whole=$1 n
+  shift
+  for n in "${ranks[@]}"; do
+    rm -f state
+    on "$n" "$@" --checkpoint state --checkpoint-every 0 --time-limit 0.05 -o part.mha >log 2>&1 || { cat log && fail "time limit"; }
+    [ -e state ] || { cat log && fail "no state is left of $n ranks"; }
+    cp state "state-$n"
+    one "$@" --checkpoint state --resume -o "alone-$n.mha" --log-level error
+    cmp "$whole" "alone-$n.mha" || fail "resumed by one process"
+    [ ! -e state ] || fail "a finished run leaves its state"
+    cp "state-$n" state
+    on $((n == 2 ? 3 : 2)) "$@" --checkpoint state --resume -o "again-$n.mha" >log 2>&1 || { cat log && fail "resume"; }
+    cmp "$whole" "again-$n.mha" || fail "resumed by another number of ranks"
+    echo "the same after a checkpoint of $n ranks: $*"
+  done
+}
+test_checkpoint() {
+  make_volume
+  local run=(denoise -i noisy.mha --method pdu --alpha 20 --iterations 400 --gap 0)
+  one "${run[@]}" -o whole.mha --log-level error
+  resumes whole.mha "${run[@]}"
+  run=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method sirt --iterations 60)
+  one "${run[@]}" -o whole.mha --log-level error
+  resumes whole.mha "${run[@]}"
+}
+
+# SIGTERM to one rank ends all with the state of the same iteration.
+test_signal() {
+  make_volume
+  local n=${ranks[0]} code=0
+  local run=(denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --checkpoint state --iterations)
+  timeout 60 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
+    "${run[@]}" 40000 -o v.mha >log 2>&1 &
+  local launcher=$!
+  sleep 2
+  kill -TERM "$(cat pid.$((n - 1)))"
+  wait $launcher || code=$?
+  [ $code -ne 0 ] && [ $code -ne 124 ] || { cat log && fail "exit code $code"; }
+  [ -e state ] || { cat log && fail "no state is left"; }
+  [ ! -e v.mha ] || fail "an interrupted run wrote its result"
+  grep -q "goes on from there" log || { cat log && fail "no word of the state"; }
+  echo "interrupted: $(grep "goes on from there" log | head -1)"
+}
+
+# A killed rank ends all at any moment; an older result remains, and another number of ranks goes on from the last state.
+test_killed() {
+  make_volume
+  local n=${ranks[0]} run=(denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 1500) seconds resumed=0
+  one "${run[@]}" -o whole.mha --log-level error
+  echo older >old
+  for seconds in 0.3 0.5 0.6 0.7 0.8 0.9 1 1.1 1.2 1.3; do
+    cp old v.mha
+    rm -f state pid.*
+    timeout 60 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
+      "${run[@]}" --checkpoint state --checkpoint-every 0 -o v.mha >log 2>&1 &
+    local launcher=$! code=0
+    while [ ! -s "pid.$((n - 1))" ]; do sleep 0.02; done
+    sleep $seconds
+    kill -9 "$(cat "pid.$((n - 1))")" 2>/dev/null || true
+    wait $launcher || code=$?
+    [ $code -ne 124 ] || { cat log && fail "hangs after a kill at $seconds s"; }
+    if [ $code -eq 0 ]; then
+      cmp whole.mha v.mha && continue  # it was done
+      fail "exit code 0 after a kill at $seconds s"
+    fi
+    cmp old v.mha || cmp whole.mha v.mha || fail "the older result is lost"
+    [ -e state ] || continue
+    on $((n == 2 ? 3 : 2)) "${run[@]}" --checkpoint state --resume -o again.mha >log 2>&1 || { cat log && fail "resume"; }
+    cmp whole.mha again.mha || fail "resumed after a kill at $seconds s"
+    resumed=$((resumed + 1))
+  done
+  [ $resumed -gt 0 ] || fail "no run left a state"
+  echo "killed at ten moments, resumed $resumed times"
+}
+
+test_refused() {
+  make_scan 7
+  local rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}' n=${ranks[0]}
+  refused "rank 0: error: slices does not run on several ranks" "$n" "$halocline" slices -i scan.mha \
+    --geometry scan.xml -o a.mha,b.mha,c.mha
+  refused "phantom does not run on several ranks" "$n" "$halocline" phantom --type blade --size 9,9,9 --spacing 1,1,1 -o x.mha
+  refused "project --phantom does not run" "$n" "$halocline" project --phantom blade --phantom-size 30 --geometry scan.xml \
+    --detector 9,9 --pixel 3,3 -o x.mha
+  refused "fdk --denoise does not run" "$n" "$halocline" fdk -i scan.mha --geometry scan.xml --denoise pdu -o v.mha
+  refused "fdk --checkpoint does not run" "$n" "$halocline" fdk -i scan.mha --geometry scan.xml --checkpoint c -o v.mha
+  refused "denoise .*--png.* does not run" "$n" "$halocline" denoise -i phantom.mha --method median --png a.png -o v.mha
+  refused "there is no option|--wrong|not expected" "$n" "$halocline" fdk --wrong
+  refused "rank [0-4] would have nothing to do" 5 "$halocline" fdk -i scan.mha --geometry scan.xml --size 9,9,3 \
+    --spacing 3,3,3 -o v.mha
+  refused "rank 1 has --input" "$n" bash -c "exec '$halocline' fdk -i scan.$rank.mha --geometry scan.xml -o v.mha"
+  refused "rank 1 has another command" "$n" bash -c \
+    "[ $rank = 0 ] && exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha; exec '$halocline' denoise -i scan.mha --method median -o v.mha"
+  mkdir -p at.0 at.1 at.2
+  local r
+  for r in 0 1 2; do cp scan.mha scan.xml phantom.mha "at.$r"; done
+  cp clean.mha at.1/scan.mha
+  refused "'scan.mha': rank 1 sees .* and rank 0" 2 bash -c \
+    "cd at.$rank && exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
+  rm at.1/scan.mha
+  refused "rank 1: error: .*scan.mha" 2 bash -c "cd at.$rank && exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
+  refused "rank 1: error: .*which another process began" 2 bash -c \
+    "cd at.$rank && exec '$halocline' denoise -i phantom.mha --method median -o v.mha"
+  refused "rank 1: error: .*device" 2 bash -c \
+    "[ $rank = 1 ] && export OCL_ICD_VENDORS=/nowhere; exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
+  [ ! -e v.mha ] || fail "a refused job wrote v.mha"
+  [ -z "$(find . -name '.halocline-*')" ] || fail "a temporary file is left"
+  HALOCLINE_MPI=off timeout 60 "$mpirun" -n 2 bash -c \
+    "exec '$halocline' denoise -i phantom.mha --method median -o off.$rank.mha --quiet"
+  cmp off.0.mha off.1.mha
+}
+
+"test_$program"

@@ -1,0 +1,172 @@
+// labels: unit
+#include "scheduling/transport/ranks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "host/system/error.hpp"
+#include "scheduling/planning/plan.hpp"
+#include "scheduling/transport/rank_devices.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace halocline::ranks_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Variables = std::map<std::string, std::string>;
+
+// Sets variables of the environment during its lifetime.
+class Environment {
+ public:
+  explicit Environment(const Variables& values) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "HALOCLINE_MPI"}) {
+      if (const char* value = std::getenv(name)) before_[name] = value;
+      ::unsetenv(name);
+      names_.emplace_back(name);
+    }
+    for (const auto& [name, value] : values) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& name : names_) ::unsetenv(name.c_str());
+    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::string> before_;
+};
+
+// Ranks that give what the test says; this one is the first.
+class Given : public Ranks {
+ public:
+  explicit Given(std::vector<std::string> others) : others_(std::move(others)) {}
+  int size() const override { return 1 + static_cast<int>(others_.size()); }
+
+ protected:
+  std::vector<std::string> gather_bytes(const std::string& own) override {
+    std::vector<std::string> all{own};
+    all.insert(all.end(), others_.begin(), others_.end());
+    return all;
+  }
+
+ private:
+  std::vector<std::string> others_;
+};
+
+TEST(Ranks, OneRankHasItsOwnAlone) {
+  EXPECT_EQ(ranks().size(), 1);
+  EXPECT_FALSE(ranks().several());
+  EXPECT_THAT(ranks().gather("a", "own"), ElementsAre("own"));
+  EXPECT_EQ(ranks().of_first("a", 0.1), 0.1);
+  EXPECT_TRUE(ranks().any("a", true));
+  EXPECT_FALSE(ranks().any("a", false));
+  EXPECT_THROW(ranks().send(1, 0, nullptr, 0), std::logic_error);
+  Message().wait();
+}
+
+TEST(Ranks, GatherByRankAndDetectOthersThatAreElsewhere) {
+  Given same({"sums\n1\n2", "sums\n"});
+  EXPECT_THAT(same.gather("sums", std::string("a\0b", 3)), ElementsAre(std::string("a\0b", 3), "1\n2", ""));
+  EXPECT_TRUE(Given({"stop\n0", "stop\n1"}).any("stop", false));
+  EXPECT_FALSE(Given({"stop\n0", "stop\n0"}).any("stop", false));
+  EXPECT_THAT(refusal_of<Error>([] {
+                Given({"sums\n", "the plan\nx"}).gather("sums", "");
+              }),
+              HasSubstr("rank 0 gathers sums while rank 2 gathers the plan"));
+}
+
+TEST(Ranks, LaunchersAreKnownByTheirEnvironment) {
+  const std::vector<std::pair<Variables, int>> cases{{{}, 0},
+                                                     {{{"OMPI_COMM_WORLD_SIZE", "3"}}, 3},
+                                                     {{{"PMI_SIZE", "5"}}, 5},
+                                                     {{{"PMIX_RANK", "0"}}, 1},
+                                                     {{{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "7"}}, 7}};
+  for (const auto& [variables, processes] : cases) {
+    const Environment environment(variables);
+    EXPECT_EQ(launched_processes(), processes);
+  }
+}
+
+TEST(Ranks, ABuildWithoutMpiRefusesSeveralProcesses) {
+  if (!mpi_library().empty()) GTEST_SKIP() << "this build has MPI";
+  {
+    const Environment three(Variables{{"PMI_SIZE", "3"}});
+    EXPECT_THAT(refusal_of<InputError>([] { RanksInUse(); }), HasSubstr("3 processes, but this build"));
+  }
+  for (const auto& values : {Variables{}, Variables{{"PMI_SIZE", "1"}},
+                             Variables{{"OMPI_COMM_WORLD_SIZE", "3"}, {"HALOCLINE_MPI", "off"}}}) {
+    const Environment environment(values);
+    EXPECT_NO_THROW(RanksInUse());
+  }
+}
+
+Requirements back_projection(std::size_t slices) {
+  Requirements r{.algorithm = "fdk", .form = ProgramForm::voxel_sums, .size = {9, 7, slices}, .stack = {9, 8, 7}};
+  r.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+              {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output}};
+  return r;
+}
+
+// So many ranks with a device each, the last of which is three times as fast.
+PlanOptions options_of(int ranks, int rank) {
+  PlanOptions options;
+  options.rank = rank;
+  for (int n = 0; n < ranks; ++n) {
+    DeviceModel& model = options.all_devices.emplace_back();
+    model.name = "device";
+    model.rank = n;
+    model.memory = model.max_allocation = std::size_t{1} << 30;
+    model.memory_bandwidth = n + 1 == ranks ? 3e11 : 1e11;
+    model.bus_bandwidth = n + 1 == ranks ? 3e10 : 1e10;
+  }
+  return options;
+}
+
+TEST(RankPlans, EachRankHasAPartOfTheSamePlan) {
+  for (const int count : {2, 3, 5}) {
+    std::string first;
+    for (int rank = 0; rank < count; ++rank) {
+      const PlanOptions options = options_of(count, rank);
+      const Plan plan = make_plan(back_projection(93), {}, options);
+      if (rank == 0) first = plan.text();
+      EXPECT_EQ(plan.text(), first);
+      EXPECT_TRUE(plan.several_ranks());
+      std::int64_t at = 0, here = 0;
+      for (const auto& slab : plan.slabs) {
+        EXPECT_EQ(slab.interior.begin, at);
+        at = slab.interior.end;
+        if (!plan.is_here(slab.device)) continue;
+        here += slab.interior.count();
+        EXPECT_EQ(plan.number_here(slab.device), 0u);
+        EXPECT_THAT(plan.device_name(slab.device), HasSubstr("rank " + std::to_string(rank) + ": device"));
+      }
+      EXPECT_EQ(at, 93);
+      EXPECT_GT(here, rank + 1 == count ? 93 / count : 0);
+    }
+  }
+}
+
+TEST(RankPlans, ARankWithoutSlicesIsNamed) {
+  EXPECT_NO_THROW(make_plan(back_projection(4), {}, options_of(2, 0)));
+  EXPECT_THAT(refusal_of<PlanError>([] { make_plan(back_projection(2), {}, options_of(5, 0)); }),
+              HasSubstr("would have nothing to do, as there is too little for all: 2 slices; start fewer ranks"));
+}
+
+TEST(RankPlans, PlansThatDifferAreRefused) {
+  const Plan plan = make_plan(back_projection(9), {}, options_of(2, 0));
+  Given same({"the plan\n" + plan.json().dump()}), other({"the plan\n{}"});
+  EXPECT_NO_THROW(require_same_plan(plan, same));
+  EXPECT_THAT(refusal_of<Error>([&] { require_same_plan(plan, other); }), HasSubstr("rank 1 made another plan"));
+}
+
+}  // namespace
+}  // namespace halocline::ranks_test
