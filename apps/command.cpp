@@ -158,9 +158,11 @@ int fail(const std::string& command, const std::string& text, int code, bool com
   if (common && !all.first()) all.abort(code);
   write_stderr(fmt::format("halocline{}{}: {}error: {}\n", command.empty() ? "" : " ", command,
                            all.several() ? fmt::format("rank {}: ", all.rank()) : "", text));
-  if (!all.several()) return code;
-  std::this_thread::sleep_for(to_be_heard);  // launchers end before they have forwarded all text
-  all.abort(code);
+  if (all.several()) {
+    std::this_thread::sleep_for(to_be_heard);  // launchers end before they have forwarded all text
+    all.abort(code);
+  }
+  return code;
 }
 
 // Ranks but the first one are silent and write the parts of images alone.

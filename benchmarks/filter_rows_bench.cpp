@@ -29,7 +29,8 @@ void filter_rows(benchmark::State& state, Form form, std::size_t columns) {
   if (form == Form::local && filter.rows().length > *parameters.longest_local_rows)
     return state.SkipWithError("too little local memory");
   const FftLibrary before = fft_library(device);
-  if (form == Form::clfft && !fft_fault(device, FftLibrary::clfft).empty()) return state.SkipWithError("clFFT does not work here");
+  if (form == Form::clfft && !fft_fault(device, FftLibrary::clfft).empty())
+    return state.SkipWithError("clFFT does not work here");
   use_fft_library(device, form == Form::clfft ? FftLibrary::clfft : FftLibrary::vkfft);
   Requirements requirements;
   requirements.size = {1, 1, 1};

@@ -53,9 +53,9 @@ struct ReconstructionParameters {
   double lambda = 0;  ///< of the penalty; in mm where the data term has no unit (weights: inverse variances)
   /// Penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
   Regulariser regulariser = {};
-  double gap = 0.1;        ///< the relative duality gap to end at; 0: never
-  int polish_steps = 50;   ///< iterations that improve the certificate's dual before each look at the gap, from 1 on
-  bool gap_map = false;    ///< keeps each voxel's part of the gap (reconstruct())
+  double gap = 0.1;       ///< the relative duality gap to end at; 0: never
+  int polish_steps = 50;  ///< iterations that improve the certificate's dual before each look at the gap, from 1 on
+  bool gap_map = false;   ///< keeps each voxel's part of the gap (reconstruct())
 };
 
 /// Inputs beside the projections.

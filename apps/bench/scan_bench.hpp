@@ -37,7 +37,7 @@ struct ScanBenchOptions {
   /// project, backproject, fdk: voxels along i, j, k, with `detector`, in place of `size`
   std::optional<std::array<std::size_t, 3>> volume{};
   std::vector<std::string> modes{};  ///< empty: all
-  double seconds = 0.3;            ///< time of measuring a mode; no less than one run
+  double seconds = 0.3;              ///< time of measuring a mode; no less than one run
 };
 
 /// FDK takes no scan with gaps; projection and back-projection do.

@@ -39,15 +39,15 @@ std::size_t whole_number(const std::string& found, const std::string& text, std:
 }
 
 std::vector<MatrixProblem> BenchMatrixCommand::problems() const {
-  constexpr std::size_t most = 8192, most_views = 65536, most_side = 5792;  // SliceRays
+  constexpr std::size_t most = 8192, most_angles = 65536, most_side = 5792;  // SliceRays
   std::vector<MatrixProblem> result;
   for (const std::string& word : words_of(rays)) {
     const std::string what = fmt::format("--rays has \"{}\"", word);
     const std::string expected =
-        fmt::format("VIEWSxDETECTOR such as 720x512, up to {} views of up to {} pixels", most_views, most);
+        fmt::format("VIEWSxDETECTOR such as 720x512, up to {} views of up to {} pixels", most_angles, most);
     const auto times = std::min(word.find('x'), word.size());
     MatrixProblem each = problem;
-    each.views = whole_number(what, word.substr(0, times), most_views, expected);
+    each.views = whole_number(what, word.substr(0, times), most_angles, expected);
     each.columns = whole_number(what, word.substr(std::min(times + 1, word.size())), most, expected);
     for (const std::string& size : words_of(sizes)) {
       each.size = whole_number(fmt::format("--sizes has \"{}\"", size), size, most_side,

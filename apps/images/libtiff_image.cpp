@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "apps/images/allocate_volume.hpp"
-#include "apps/images/tiff_imagej.hpp"
 #include "apps/images/libtiff_pages.hpp"
+#include "apps/images/tiff_imagej.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 

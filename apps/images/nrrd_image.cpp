@@ -48,7 +48,8 @@ Grid size_in(const NrrdFields& fields, const std::string& path) {
   }
   static const std::set<std::string> of_space{"domain", "space", "???", "none"};
   for (const std::string& kind : words_in(fields, "kinds"))
-    if (!of_space.contains(lower_case(kind))) refuse_nrrd(path, fmt::format("has an axis of the kind '{}'", excerpt(kind)));
+    if (!of_space.contains(lower_case(kind)))
+      refuse_nrrd(path, fmt::format("has an axis of the kind '{}'", excerpt(kind)));
   for (const std::string& word : words_in(fields, "spacedirections"))
     if (lower_case(word) == "none") refuse_nrrd(path, "has an axis without a direction");
   return grid;
@@ -72,7 +73,8 @@ Component component_of(const NrrdData& data) {
 
 bool is_swapped(const NrrdData& data, const std::string& path) {
   if (data.value_bytes == 1) return false;
-  if (data.endian != "little" && data.endian != "big") refuse_nrrd(path, fmt::format("has the endian '{}'", data.endian));
+  if (data.endian != "little" && data.endian != "big")
+    refuse_nrrd(path, fmt::format("has the endian '{}'", data.endian));
   return (data.endian == "big") != (std::endian::native == std::endian::big);
 }
 

@@ -50,7 +50,7 @@ ReaderAnswer planted(const json& question) {
   if (ask == "abort") std::abort();
   if (ask == "leave") ::_exit(0);
   if (ask == "spin")
-    for (volatile std::uint64_t n = 0;; n = n + 1) {
+    for (volatile bool forever = true; forever;) {
     }
   if (ask == "sleep")
     while (true) ::sleep(1);
@@ -163,7 +163,7 @@ TEST(ReaderOfTheCommand, GivesTheSameVolumes) {
   std::filesystem::create_directory(f / "scan");
   DicomWriter dicom;
   for (int n = 0; n < 3; ++n) dicom.write(f / fmt::format("scan/{}.dcm", n), "1", n, 2.0 * n, {1, 2, 3, 4, 5, 6});
-  for (const std::string& name : {"v.h5", "v.tif", "v.nrrd", "scan", "scan/*.dcm"}) {
+  for (const std::string name : {"v.h5", "v.tif", "v.nrrd", "scan", "scan/*.dcm"}) {
     const auto words = [&](const char* output) {
       return Words{"denoise", "-i", f / name, "--method", "gaussian", "-o", f / output, "--output-type", "float32"};
     };

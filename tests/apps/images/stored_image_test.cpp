@@ -90,7 +90,7 @@ TEST(StoredImage, FilesOfItkAreReadAsByItk) {
   for (const double spacing : {1.0, 0.0123, 7.7})
     for (const double angle : {0.0, 0.3, std::numbers::pi})
       for (const auto& size : {std::array<std::size_t, 3>{7, 5, 3}, {1, 93, 2}, {4, 1, 1}})
-        for (const std::string& name : {"a.nrrd", "b.nii", "c.nii.gz", "d.tif"})
+        for (const std::string name : {"a.nrrd", "b.nii", "c.nii.gz", "d.tif"})
           for (const Component component :
                {Component::uint8, Component::int16, Component::uint16, Component::float32}) {
             const Grid grid = turned(size, spacing, angle);
@@ -110,7 +110,7 @@ TEST(StoredImage, OtherTypesAndGzip) {
   const Folder f;
   for (const Component component :
        {Component::int8, Component::int32, Component::uint32, Component::int64, Component::uint64, Component::float64})
-    for (const std::string& name : {"a.nrrd", "b.nii"})
+    for (const std::string name : {"a.nrrd", "b.nii"})
       for (const bool compressed : {false, true}) {
         const Grid grid = turned({7, 5, 3}, 0.1, 0.2);
         TypedVolume typed(grid, component);
@@ -139,7 +139,7 @@ TEST(StoredImage, SeedsAreReadAsByItk) {
   write_text(f / "input.img", std::string(64, '\1'));
   write_text(f / "input.txt", "1 2 3 4 5 6 7 8\n");
   std::map<std::string, std::size_t> read;
-  for (const std::string& format : {"nrrd", "nifti", "tiff"})
+  for (const std::string format : {"nrrd", "nifti", "tiff"})
     for (const auto& entry : fs::directory_iterator(fs::path(HALOCLINE_SOURCE_DIR) / "tests/fuzz/seeds" / format)) {
       std::ifstream in(entry.path(), std::ios::binary);
       const std::string bytes{std::istreambuf_iterator<char>(in), {}};
