@@ -58,7 +58,6 @@ constexpr std::array allowed_calls{
     SYS_readlinkat,
     SYS_getdents64,
     SYS_getcwd,
-    SYS_fcntl,
     SYS_flock,
     SYS_dup,
     SYS_fadvise64,
@@ -130,6 +129,18 @@ void allow_if(std::vector<sock_filter>& program, long call, std::size_t at, std:
   program.push_back(verdict(SECCOMP_RET_ERRNO | EPERM));
 }
 
+// Those of fcntl() that neither send signals nor tie a file to another process.
+void allow_fcntl(std::vector<sock_filter>& program) {
+  constexpr std::array allowed{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_GETLK, F_SETLK, F_SETLKW};
+  program.push_back(skip_unless(SYS_fcntl, static_cast<std::uint8_t>(2 * allowed.size() + 2)));
+  program.push_back(load_word(argument(1)));
+  for (const int command : allowed) {
+    program.push_back(skip_unless(command, 1));
+    program.push_back(verdict(SECCOMP_RET_ALLOW));
+  }
+  program.push_back(verdict(SECCOMP_RET_ERRNO | EPERM));
+}
+
 // Unknown calls do not exist, by which the C library falls back to older ones.
 std::vector<sock_filter> filter() {
   std::vector<sock_filter> program{load_word(offsetof(seccomp_data, arch)), skip_unless(architecture, 1),
@@ -142,6 +153,7 @@ std::vector<sock_filter> filter() {
 #endif
   allow_if(program, SYS_tgkill, 0, 0xffffffff, static_cast<std::uint32_t>(::getpid()));  // abort()
   allow_if(program, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);                           // ITK has a pool of threads
+  allow_fcntl(program);
   for (const long call : allowed_calls) {
     program.push_back(skip_unless(call, 1));
     program.push_back(verdict(SECCOMP_RET_ALLOW));

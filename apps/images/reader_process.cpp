@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -43,8 +44,14 @@ std::string end_of(int status, const ProcessLimits& limits) {
   return fmt::format("by signal {}, {}", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
 }
 
+// Text of the process as a terminal may have it.
+std::string plain(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; });
+  return text;
+}
+
 [[noreturn]] void throw_again(const json& facts, const std::string& path, const ProcessLimits& limits) {
-  const std::string kind = facts.at("error"), text = facts.at("text");
+  const std::string kind = facts.at("error"), text = plain(facts.at("text"));
   if (kind == "file") throw FileError(text);
   if (kind == "memory")
     throw InputError(
@@ -58,10 +65,22 @@ std::string end_of(int status, const ProcessLimits& limits) {
 // Repeats what was logged and warned of there.
 void take_log(const json& facts) {
   for (const json& line : facts.at("log"))
-    library_log()->log(static_cast<spdlog::level::level_enum>(line.at(0).get<int>()), "{}",
-                       line.at(1).get<std::string>());
+    library_log()->log(static_cast<spdlog::level::level_enum>(std::clamp(line.at(0).get<int>(), 0, 5)), "{}",
+                       plain(line.at(1)));
   add_warnings(facts.at("warned"));
 }
+
+// An answer's facts, nested a few times at most: the parser calls itself for each.
+struct Facts : nlohmann::detail::json_sax_dom_parser<json> {
+  using Parser = nlohmann::detail::json_sax_dom_parser<json>;
+  static constexpr int deepest = 32;
+  int depth = 0;
+  explicit Facts(json& facts) : Parser(facts) {}
+  bool start_object(std::size_t length) { return ++depth <= deepest && Parser::start_object(length); }
+  bool start_array(std::size_t length) { return ++depth <= deepest && Parser::start_array(length); }
+  bool end_object() { return --depth, Parser::end_object(); }
+  bool end_array() { return --depth, Parser::end_array(); }
+};
 
 // The whole answer; nothing if the process ended or was late before it was complete.
 std::optional<ReaderAnswer> receive(int from, const std::string& path, ReaderDeadline end) {
@@ -70,7 +89,12 @@ std::optional<ReaderAnswer> receive(int from, const std::string& path, ReaderDea
   if (!read_all(from, &bytes, sizeof bytes, end) || bytes > most) return {};
   std::vector<std::uint8_t> packed(bytes);
   if (!read_all(from, packed.data(), packed.size(), end)) return {};
-  ReaderAnswer answer{json::from_cbor(packed)};
+  ReaderAnswer answer;
+  Facts facts(answer.facts);
+  if (!json::sax_parse(packed, &facts, json::input_format_t::cbor)) {
+    answer.facts = nullptr;  // which has none of the entries that are looked for
+    return answer;
+  }
   if (!answer.facts.contains("voxels")) return answer;
   const json& voxels = answer.facts.at("voxels");
   Grid grid;
@@ -134,11 +158,12 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
   whole["seconds"] = limits.seconds;
   whole["bytes"] = limits.bytes;
   const auto patience = std::chrono::seconds(4 * limits.seconds);  // for disks, and beside other programs
+  const auto late = Clock::now() + patience;
   std::optional<ReaderAnswer> answer;
   std::optional<int> status;
   try {
     begin();
-    std::tie(answer, status) = exchange(whole, path, Clock::now() + patience);
+    std::tie(answer, status) = exchange(whole, path, late);
     if (!status) end();
     if (answer && status == 0) take_log(answer->facts);
   } catch (const json::exception&) {
@@ -148,9 +173,18 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
     end();
     throw;
   }
+  if (!status && Clock::now() < late)
+    throw Error(
+        fmt::format("'{}' cannot be read: the process that reads files of its kind ended or could not be "
+                    "started; run the command again, or convert the file to .mha",
+                    path));
   if (!status) refuse_crash(path, fmt::format("there was no answer after {} seconds", patience.count()));
   if (!answer || *status != 0) refuse_crash(path, end_of(*status, limits));
-  if (answer->facts.contains("error")) throw_again(answer->facts, path, limits);
+  try {
+    if (answer->facts.contains("error")) throw_again(answer->facts, path, limits);
+  } catch (const json::exception&) {
+    refuse_crash(path, "it gave no answer that is one");
+  }
   return std::move(*answer);
 }
 
@@ -174,7 +208,11 @@ pid_t start_reader(const std::string& program, const std::string& word, int sock
   const int code = posix_spawn(&process, program.c_str(), &files, &attributes, words.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  if (code != 0) throw Error(fmt::format("'{}' cannot be started: {}", program, std::strerror(code)));
+  if (code != 0)
+    throw Error(
+        fmt::format("'{}', which reads what ITK reads, cannot be started: {}; is /proc mounted? Or convert the "
+                    "files to .mha",
+                    program, std::strerror(code)));
   return process;
 }
 

@@ -144,7 +144,7 @@ class PagesReader {
     if (directory.has(TiffTag::image_description)) {
       const auto text = directory.text(TiffTag::image_description);
       if (!text) refuse("has a description that is no text");
-      page.description = *text;
+      if (all_.pages.empty()) page.description = *text;  // that of the first page counts
     }
     return page;
   }
@@ -182,7 +182,7 @@ class PagesReader {
     for (const std::size_t axis : {0, 1}) page.spacing[axis] = length / page.resolution[axis];
   }
 
-  Strips strips_of(TiffDirectory& directory, const TiffPage& page) const {
+  Strips strips_of(TiffDirectory& directory, const TiffPage& page) {
     const std::uint64_t most_rows = page.height,
                         rows = std::min(one(directory, TiffTag::rows_per_strip, most_rows), most_rows);
     const auto offsets = directory.numbers(TiffTag::strip_offsets),
@@ -191,6 +191,9 @@ class PagesReader {
     const std::uint64_t count = (page.height + rows - 1) / rows, row_bytes = page.bytes() / page.height;
     if (offsets->size() != count || sizes->size() != count)
       refuse(fmt::format("has lists of {} and {} strips, where {} are", offsets->size(), sizes->size(), count));
+    constexpr std::uint64_t least = 4;  // bytes of a strip in lists that no other page has
+    all_strips_ += count;
+    if (all_strips_ > all_.file_bytes / least) refuse("has pages that share their lists of strips");
     Strips strips;
     for (std::uint64_t n = 0; n < count; ++n) {
       const std::uint64_t bytes = std::min(rows, page.height - n * rows) * row_bytes;
@@ -209,6 +212,7 @@ class PagesReader {
   bool big_ = false;
   std::uint64_t first_ = 0;
   Pages all_;
+  std::uint64_t all_strips_ = 0;
 };
 
 // libtiff's list of strips need not have the bytes that the rows have.

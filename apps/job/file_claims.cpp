@@ -10,6 +10,7 @@
 #include "apps/images/image_series.hpp"
 #include "apps/images/memory_files.hpp"
 #include "apps/images/meta_image.hpp"
+#include "apps/images/nrrd_header.hpp"
 #include "apps/images/slice_files.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
@@ -27,8 +28,19 @@ fs::path one_spelling(const fs::path& path) {
   return code ? path : resolved;
 }
 
-// The file and those that belong to it: a MetaImage header may have its voxels in a file beside it, and each of the two
-// can be named.
+// Files of voxels that an NRRD header names; none where it cannot be read, which readers say.
+std::vector<fs::path> nrrd_files(const std::string& path) {
+  std::vector<fs::path> files;
+  try {
+    if (const auto header = read_nrrd_header(path))
+      for (const auto& part : header->parts) files.emplace_back(part.file);
+  } catch (const Error&) {
+  }
+  return files;
+}
+
+// The file and those that belong to it: a header may have its voxels in a file beside it, and each of the two can be
+// named.
 std::vector<fs::path> files_of(const std::string& path) {
   if (is_in_memory(path)) return {path};
   std::vector<fs::path> files{path};
@@ -36,6 +48,10 @@ std::vector<fs::path> files_of(const std::string& path) {
   if (extension == ".mhd" || extension == ".raw" || extension == ".zraw")
     for (const char* other : {".mhd", ".raw", ".zraw"}) files.push_back(fs::path(path).replace_extension(other));
   if (extension == ".mhd" && fs::exists(path)) files.emplace_back(meta_image_data_path(path));
+  if (extension == ".nhdr" && fs::exists(path))
+    for (auto& file : nrrd_files(path)) files.push_back(std::move(file));
+  if (extension == ".hdr" || extension == ".img")
+    for (const char* other : {".hdr", ".img"}) files.push_back(fs::path(path).replace_extension(other));
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(path, code)) files.push_back(entry.path());  // a series in a folder
   for (auto& file : files) file = one_spelling(file);

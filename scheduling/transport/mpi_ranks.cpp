@@ -91,6 +91,7 @@ class MpiRanks : public Ranks {
 
  protected:
   std::vector<std::string> gather_bytes(const std::string& own) override {
+    if (own.size() > most_bytes_a_part) throw Error("a rank gathers more bytes than one message of MPI takes");
     const int bytes = static_cast<int>(own.size());
     std::vector<int> counts(static_cast<std::size_t>(size_)), places(counts.size());
     begin(0, [&](std::size_t, int, MPI_Request* request) {

@@ -33,7 +33,8 @@ bool is_set(const char* name) {
 
 bool is_off() {
   const char* const value = std::getenv("HALOCLINE_MPI");
-  return value != nullptr && std::string_view(value) == "off";
+  const std::string_view text = value == nullptr ? "" : value;
+  return text == "off" || text == "OFF" || text == "0";
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ int launched_processes() {
 RanksInUse::RanksInUse() {
   const int processes = launched_processes();
   if (processes == 0 || is_off()) return;
+  if (processes == 1 && !is_set("PMIX_RANK")) return;  // such as children of a program under a launcher
   constexpr const char* alone = "; HALOCLINE_MPI=off in the environment makes each of them a job of its own";
   if (mpi_library().empty()) {
     if (processes == 1) return;

@@ -40,6 +40,7 @@ bool is_possible(const std::string& what) {
   if (what == "process") return ::fork() >= 0;
   if (what == "program") return ::execl("/bin/true", "true", nullptr) == 0;
   if (what == "signal") return ::kill(::getppid(), 0) == 0;
+  if (what == "owner") return ::fcntl(STDIN_FILENO, F_SETOWN, ::getppid()) == 0;  // who gets its signals
   if (what == "write") return ::open("/tmp/halocline-reader-test", O_WRONLY | O_CREAT, 0600) >= 0;
   return ::unlink("/tmp/halocline-reader-test-none") == 0 || errno == ENOENT;
 }
@@ -74,6 +75,12 @@ ReaderAnswer planted(const json& question) {
     answer.facts["voxels"] = {{"size", "many"}};
     return answer;
   }
+  if (ask == "deep") {
+    ReaderAnswer answer{json::array()};
+    for (int n = 0; n < 1000; ++n) answer.facts = json::array({answer.facts});
+    answer.facts = {{"nested", answer.facts}};
+    return answer;
+  }
   if (ask == "short") {
     ReaderAnswer answer;
     answer.facts["voxels"] = {{"size", {10, 10, 10}},   {"spacing", {1, 1, 1}},
@@ -105,7 +112,7 @@ class ReaderProcessTest : public testing::Test {
 };
 
 TEST_F(ReaderProcessTest, CrashesCostAnError) {
-  for (const char* what : {"crash", "abort", "leave", "lie", "short"}) {
+  for (const char* what : {"crash", "abort", "leave", "lie", "short", "deep"}) {
     EXPECT_THAT(error_of_asking(what), AllOf(HasSubstr("InputError"), HasSubstr("'bad.h5' cannot be read"))) << what;
     EXPECT_TRUE(answers()) << what;
   }
@@ -139,7 +146,7 @@ TEST_F(ReaderProcessTest, ErrorsAndVoxelsComeBack) {
 }
 
 TEST_F(ReaderProcessTest, NothingButReadingIsPossible) {
-  for (const char* what : {"network", "process", "program", "signal", "write", "remove"})
+  for (const char* what : {"network", "process", "program", "signal", "owner", "write", "remove"})
     EXPECT_FALSE(reader_.ask({{"ask", what}}, "good.h5", usual).facts.at("possible").get<bool>()) << what;
 }
 

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "apps/images/image_file.hpp"
 #include "host/system/error.hpp"
 #include "tests/support/command_runner.hpp"
@@ -36,6 +38,16 @@ TEST_F(FileClaimsTest, AnInputIsNoOutputByAnyName) {
   std::filesystem::create_hard_link(f / "v.raw", f / "link.bin");
   refuses("-o", f / "link.bin", "is the input of -i");
   EXPECT_NO_THROW(claims.output("-o", f / "w.mhd"));
+}
+
+TEST_F(FileClaimsTest, FilesOfVoxelsBelongToTheirHeader) {
+  std::ofstream(f / "d.raw") << std::string(8, '\1');
+  std::ofstream(f / "n.nhdr") << "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\ndata file: d.raw\n";
+  std::ofstream(f / "a.hdr") << "x";
+  claims.input("-i", f / "n.nhdr");
+  claims.input("--reference", f / "a.hdr");
+  refuses("-o", f / "d.mhd", "is the input of -i");
+  refuses("-o", f / "a.img", "is the input of --reference");
 }
 
 TEST_F(FileClaimsTest, AnInputMayBeReadTwiceAndMustExist) {
