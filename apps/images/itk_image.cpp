@@ -101,18 +101,7 @@ std::string format_name(const itk::ImageIOBase& io) {
 
 Component component_of(const itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;
-  const auto sized = [&](bool has_sign) {
-    switch (io.GetComponentSize()) {
-      case 1:
-        return has_sign ? Component::int8 : Component::uint8;
-      case 2:
-        return has_sign ? Component::int16 : Component::uint16;
-      case 4:
-        return has_sign ? Component::int32 : Component::uint32;
-      default:
-        return has_sign ? Component::int64 : Component::uint64;
-    }
-  };
+  const auto sized = [&](bool has_sign) { return integer_component(has_sign, io.GetComponentSize()); };
   switch (io.GetComponentType()) {
     case Type::UCHAR:
     case Type::USHORT:

@@ -58,17 +58,7 @@ Grid size_in(const NrrdFields& fields, const std::string& path) {
 Component component_of(const NrrdData& data) {
   if (data.type == "float") return Component::float32;
   if (data.type == "double") return Component::float64;
-  const bool has_sign = !data.type.starts_with('u');
-  switch (static_cast<int>(data.value_bytes)) {
-    case 1:
-      return has_sign ? Component::int8 : Component::uint8;
-    case 2:
-      return has_sign ? Component::int16 : Component::uint16;
-    case 4:
-      return has_sign ? Component::int32 : Component::uint32;
-    default:
-      return has_sign ? Component::int64 : Component::uint64;
-  }
+  return integer_component(!data.type.starts_with('u'), static_cast<std::size_t>(data.value_bytes));
 }
 
 bool is_swapped(const NrrdData& data, const std::string& path) {

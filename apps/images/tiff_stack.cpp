@@ -149,11 +149,7 @@ Component TiffPage::component() const {
   if (bits < 8) return Component::uint8;
   if (sample_format == floating)
     return bits == 16 ? Component::float16 : bits == 32 ? Component::float32 : Component::float64;
-  const bool has_sign = sample_format == with_sign;
-  if (bits == 8) return has_sign ? Component::int8 : Component::uint8;
-  if (bits <= 16) return has_sign ? Component::int16 : Component::uint16;
-  if (bits == 32) return has_sign ? Component::int32 : Component::uint32;
-  return has_sign ? Component::int64 : Component::uint64;
+  return integer_component(sample_format == with_sign, (bits + 7U) / 8);
 }
 
 TiffStack tiff_stack(const std::string& path, std::uint64_t file_bytes, std::vector<TiffPage> pages,

@@ -179,6 +179,19 @@ Component component_named(const std::string& name) {
   return static_cast<Component>(found - std::begin(names));
 }
 
+Component integer_component(bool has_sign, std::size_t bytes) {
+  switch (bytes) {
+    case 1:
+      return has_sign ? Component::int8 : Component::uint8;
+    case 2:
+      return has_sign ? Component::int16 : Component::uint16;
+    case 4:
+      return has_sign ? Component::int32 : Component::uint32;
+    default:
+      return has_sign ? Component::int64 : Component::uint64;
+  }
+}
+
 bool is_integer(Component component) {
   return component != Component::float16 && component != Component::float32 && component != Component::float64;
 }

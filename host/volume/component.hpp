@@ -25,6 +25,8 @@ std::string component_name(Component component);
 std::vector<std::string> component_names();
 /// Throws InputError with the list for a name that is none.
 Component component_named(const std::string& name);
+/// The type of whole numbers of 1, 2, 4 or 8 bytes.
+Component integer_component(bool has_sign, std::size_t bytes);
 /// True for types of whole numbers.
 bool is_integer(Component component);
 /// The least and the greatest finite number that can be stored.

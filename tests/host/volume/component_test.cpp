@@ -68,6 +68,7 @@ TEST(Component, RoundsToNearestAndTiesToEven) {
   for (const auto& name : component_names()) {
     const Component component = component_named(name);
     if (!is_integer(component)) continue;
+    EXPECT_EQ(integer_component(component_lowest(component) < 0, component_bytes(component)), component);
     SCOPED_TRACE(name);
     const auto stored = there_and_back(component, values);
     EXPECT_EQ(stored.back, rounded);
