@@ -13,6 +13,14 @@ constexpr double headroom = 1.5;  // of the maximum where it is not given, in th
 constexpr int start_steps = 300;  // of start_dual()
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
+// Iterations from the last look until the relative gap is `target`, if it falls by the same factor in each of them as
+// from the look before; infinite where that says nothing.
+double iterations_to_gap(const Scalars& known, double target) {
+  const double gap = known.at("relative_gap"), fallen = std::log(known.at("relative_gap before") / gap);
+  if (!(target > 0) || !std::isfinite(fallen) || !(fallen > 0)) return infinite;
+  return (known.at("certified") - known.at("certified before")) * std::log(gap / target) / fallen;
+}
+
 }  // namespace
 
 Certificate::Certificate(Solver& solver, TvTerm& penalty, Arrays arrays, bool may_diverge)
@@ -29,7 +37,9 @@ Certificate::Certificate(Solver& solver, TvTerm& penalty, Arrays arrays, bool ma
       dual_maximum_(s_.number("dual maximum")),
       gap_(s_.number("gap", infinite)),
       relative_gap_(s_.number("relative_gap", infinite)),
-      certified_(s_.number("certified", -1)) {
+      certified_(s_.number("certified", -1)),
+      gap_before_(s_.number("relative_gap before", infinite)),
+      certified_before_(s_.number("certified before", -1)) {
   auto& needs = s_.program().needs;
   if (!std::isfinite(penalty.maximum())) SliceSums(needs.size, 1).declare_largest(needs);
   needs.kernels.emplace_back("pdu_variant_certificate");
@@ -74,6 +84,8 @@ void Certificate::sum_volume() {
   const Scalar gap = mismatch_ + terms.bound + maximum_ * terms.below - terms.below_x;
   variation_ = terms.variation;
   primal_ = data_ + penalty_.lambda() * terms.variation;
+  certified_before_ = certified_;
+  gap_before_ = relative_gap_;
   certified_ = s_.number([](const Scalars& known) { return known.at(iteration_scalar); });
   const Scalar finite = (infinite > abs(primal_)) * (infinite > abs(gap));
   objective_ = where(finite, primal_, infinite);
@@ -89,6 +101,15 @@ void Certificate::sum_volume() {
   dual_maximum_ = where(finite, maximum_, dual_maximum_);
   gap_ = where(finite, max(0, primal_ - dual_), gap_);
   relative_gap_ = where(finite, ratio(gap_, primal_), relative_gap_);
+}
+
+std::function<bool(const Scalars&)> Certificate::due(std::function<bool(const Scalars&)> ends_pass, int every) const {
+  return [ends_pass = std::move(ends_pass), every, target = s_.parameters.gap](const Scalars& known) {
+    const int now = static_cast<int>(known.at(iteration_scalar)), last = static_cast<int>(known.at("certified"));
+    if (now == last) return true;  // in the look
+    if (!ends_pass(known)) return false;
+    return (now + 1) % every == 0 || ((last + 1) % every == 0 && now - last >= iterations_to_gap(known, target));
+  };
 }
 
 void Certificate::look(bool projected) {

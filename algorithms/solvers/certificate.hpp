@@ -29,13 +29,17 @@ class Certificate {
   };
   /// Adds its scalars to the solver's program: "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual"
   /// (the best lower bound on P* over the bounds up to "maximum", of this look and those before it with that maximum),
-  /// "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look.
+  /// "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look;
+  /// "relative_gap before" and "certified before" are those of the look before it.
   /// may_diverge: an objective that is no number leaves the gap as it is; else it throws InputError.
   Certificate(Solver& solver, TvTerm& penalty, Arrays arrays, bool may_diverge = false);
 
   /// Belongs before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
   /// iterations as those of a look. Writes over u and ubar.
   void start_dual();
+  /// Condition for a look: the iteration meets `ends_pass`, and ends every `every` iterations or, once between two of
+  /// these, is where the last two looks say that the relative gap is parameters.gap.
+  std::function<bool(const Scalars&)> due(std::function<bool(const Scalars&)> ends_pass, int every) const;
   /// States a look. Afterwards u holds no more than it. projected: p is A x already.
   void look(bool projected = false);
   /// P(x) of the look that was stated last, infinite where it or the gap is no number.
@@ -53,7 +57,8 @@ class Certificate {
   TvTerm& penalty_;
   Arrays arrays_;
   bool may_diverge_;
-  Variable data_, mismatch_, maximum_, variation_, primal_, dual_, dual_maximum_, gap_, relative_gap_, certified_;
+  Variable data_, mismatch_, maximum_, variation_, primal_, dual_, dual_maximum_, gap_, relative_gap_, certified_,
+      gap_before_, certified_before_;
   Scalar objective_;
 };
 

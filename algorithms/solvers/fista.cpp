@@ -59,7 +59,9 @@ Program accelerated(const ReconstructionProblem& problem, int prox_steps, int ev
     for (int n = 0; n < prox_steps; ++n) s.penalty.prox(f, s.tau, u);
     const Scalar along = dot(y - u, (u - s.x) / s.tau);
     momentum.step(s.x, y, u, best ? best->diverged() : along);
-    s.when(s.ends_every(every, may_diverge), [&] {
+    const auto due =
+        may_diverge ? s.ends_first_and_every(every) : certificate.due(s.ends_earlier_pass(), every * s.subsets);
+    s.when(due, [&] {
       look();
       if (best)
         s.when(BestIterate::goes_back, [&] {  // with a dual of 0

@@ -38,10 +38,14 @@ class OrderedSolver : public Solver {
   Due ends_pass() const {
     return [order = order_](const Scalars& known) { return order->ends_pass(known); };
   }
-  /// Condition that leaves out the last pass. first: also after the first pass.
-  Due ends_every(int n, bool first = false) const {
-    return [order = order_, n, first](const Scalars& known) {
-      return order->ends_every(n, known) || (first && order->pass(known) == 0 && order->ends_every(1, known));
+  /// Condition: the iteration is the last of its pass, but not of all.
+  Due ends_earlier_pass() const {
+    return [order = order_](const Scalars& known) { return order->ends_every(1, known); };
+  }
+  /// Condition: the same of the first pass and every n-th.
+  Due ends_first_and_every(int n) const {
+    return [order = order_, n](const Scalars& known) {
+      return order->ends_every(n, known) || (order->pass(known) == 0 && order->ends_every(1, known));
     };
   }
   /// Numbers: one that follows from the pass, and 1 where the condition holds, else 0.

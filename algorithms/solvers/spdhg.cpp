@@ -30,8 +30,10 @@ Program spdhg(const ReconstructionProblem& problem) {
   };
   const Scalar slower = s.by_pass([](int pass) { return pass > 0 ? eta_of(pass - 1) / eta_of(pass) : 1.0; });
   const Scalar factor = s.by_pass([](int pass) { return eta_of(pass) / (1 + eta_of(pass)); });
-  static_assert(refreshed % passes_to_look == 0);
-  const Scalar carry = 1 - s.one_where(s.begins_every(passes_to_look));  // 0 where z has what is in f
+  const Scalar carry = s.one_where([renewed = s.begins_every(refreshed)](const Scalars& known) {
+    const bool looked = known.at("certified") == known.at(iteration_scalar) - 1;
+    return !looked && !renewed(known);  // else z has what is in f
+  });
   s.first([&] {
     s.find_steps(safety / (eta_of(0) * s.subsets), f);
     s.begin_image();
@@ -51,7 +53,7 @@ Program spdhg(const ReconstructionProblem& problem) {
       r += s.p;
       f = adjoint(s.fast_A) * s.p;
     });
-    s.when(s.ends_every(passes_to_look), look);
+    s.when(certificate.due(s.ends_earlier_pass(), passes_to_look * s.subsets), look);
   });
   certificate.end(look);
   return s.finish();

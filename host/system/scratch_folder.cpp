@@ -199,16 +199,27 @@ bool free_in_scratch(void* memory) noexcept {
   return true;
 }
 
+namespace {
+
+// True if all of these bytes are of one array.
+bool holds(std::uintptr_t from, std::size_t bytes) noexcept {
+  Arrays& all = arrays();
+  const std::lock_guard lock(all.mutex);
+  const auto next = all.blocks.upper_bound(from);
+  if (next == all.blocks.begin()) return false;
+  const auto& [start, size] = *std::prev(next);
+  return from - start < size && bytes <= size - (from - start);
+}
+
+}  // namespace
+
+bool lies_in_scratch(const void* address) noexcept {
+  return holds(reinterpret_cast<std::uintptr_t>(address), 1);
+}
+
 void give_back(const void* begin, std::size_t bytes) noexcept {
   const auto from = reinterpret_cast<std::uintptr_t>(begin);
-  Arrays& all = arrays();
-  {
-    const std::lock_guard lock(all.mutex);
-    const auto next = all.blocks.upper_bound(from);
-    if (next == all.blocks.begin()) return;
-    const auto& [start, size] = *std::prev(next);
-    if (from - start >= size || bytes > size - (from - start)) return;
-  }
+  if (!holds(from, bytes)) return;
   const std::size_t page = page_bytes(), first = from / page * page, end = (from + bytes + page - 1) / page * page;
   // Drops pages of a mapped file, whose contents remain in the system's cache until they are on the disk.
   ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);

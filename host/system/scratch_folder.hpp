@@ -30,6 +30,9 @@ class ScratchFolder {
 /// is ignored. Safe at any time, also while others read and write there.
 void give_back(const void* begin, std::size_t bytes) noexcept;
 
+/// True if the address is in an array of a ScratchFolder.
+bool lies_in_scratch(const void* address) noexcept;
+
 /// Allocates for allocate_pages(): nullptr where there is no ScratchFolder. Throws InputError if the disk is full.
 void* allocate_in_scratch(std::size_t bytes);
 /// Frees `memory` if it is such an array, and returns true.

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <list>
 #include <stdexcept>
 
+#include "host/system/page_population.hpp"
 #include "scheduling/execution/executors.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/kernel_trial.hpp"
@@ -113,6 +115,9 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   if (plan.several_ranks() && (output.data() != nullptr || output.on_devices()))
     throw std::logic_error("several ranks write the result of " + program.needs.algorithm + " to one file, in pieces");
   const RunRequest request{ready, inputs, output, options};
+  const bool moves = std::none_of(plan.devices.begin(), plan.devices.end(),
+                                  [](const DeviceModel& device) { return device.shares_memory; });
+  const PagePopulation pages(moves ? output.data() : nullptr, output.grid().count() * sizeof(float));
   switch (program.needs.form) {
     case ProgramForm::stencil:
       return run_stencil(request, working, plan);

@@ -123,6 +123,37 @@ TEST(PenalisedRuns, EndWhereTheGapIsSmall) {
   }
 }
 
+// A look costs half a pass: a run that nears its target looks when it is expected there.
+TEST(PenalisedRuns, LookSoonerWhereTheGapNearsItsTarget) {
+  for (const char* method : {"spdhg", "fista"}) {
+    SCOPED_TRACE(method);
+    auto parameters = small().parameters(method, 100);
+    parameters.gap = 0;
+    const auto regular = small().measured.reconstructed(parameters).result.history;
+    std::size_t n = 1;  // the gap falls clearly from look n on to the next one
+    const auto falls = [&](std::size_t at) {
+      return regular[at].relative_gap < 0.9 && regular[at + 1].relative_gap < 0.7 * regular[at].relative_gap;
+    };
+    while (n + 2 < regular.size() && !falls(n)) ++n;
+    ASSERT_LT(n + 2, regular.size());
+    for (std::size_t at = 1; at + 1 < regular.size(); ++at)
+      EXPECT_EQ(regular[at].passes - regular[at - 1].passes, regular[0].passes);
+    double saved = 0;
+    for (const double share : {0.95, 0.9, 0.6}) {
+      parameters.gap = share * regular[n].relative_gap;
+      const auto nearing = small().measured.reconstructed(parameters).result.history;
+      ASSERT_GT(nearing.size(), n + 1) << share;
+      EXPECT_LE(nearing.size(), n + 3) << share;  // one look before the next regular one
+      for (std::size_t at = 0; at <= n; ++at) EXPECT_EQ(nearing[at].relative_gap, regular[at].relative_gap) << at;
+      EXPECT_LT(nearing[n + 1].passes, regular[n + 1].passes) << share;
+      EXPECT_LE(nearing.back().relative_gap, parameters.gap) << share;
+      EXPECT_LE(nearing.back().passes, regular[n + 1].passes) << share;
+      saved += regular[n + 1].passes - nearing.back().passes;
+    }
+    EXPECT_GT(saved, 0);
+  }
+}
+
 // All views in each step: the objective falls but for the ripples of momentum.
 TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
   double before = infinity;
