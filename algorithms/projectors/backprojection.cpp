@@ -144,7 +144,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.size = grid_.size;
   requirements.form = ProgramForm::voxel_sums;
   requirements.stack = projections_.size;
-  // While the last batch is added, slices that are done travel to the host: it has to take as long as that.
+  // While the last batch is added, slices that are done travel to the host: it has to take as long as that. Textures of
+  // more views are slower, too (caches).
   if (!options_.cpu) requirements.preferred_batch *= 4;
   if (layout_ == Layout::texels) {
     const std::size_t bytes = options_.half_texels && !fetched_ ? 2 : 4;
@@ -154,8 +155,6 @@ void VoxelDriven::declare(Requirements& requirements) const {
                                    .element_bytes = bytes,
                                    .components = static_cast<std::size_t>(pack_)});
     requirements.batch_step = pack_;
-    // The volume goes to and fro once for as many fetches.
-    requirements.preferred_batch *= pack_;
     if (options_.image_batch > 0) requirements.preferred_batch = options_.image_batch;
   } else {
     // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
