@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <system_error>
 
 #include "host/system/scratch_folder.hpp"
 #include "host/system/thread_pool.hpp"
@@ -32,7 +33,10 @@ PagePopulation::PagePopulation(void* memory, std::size_t bytes)
   if (memory == nullptr || bytes < worth_threads || lies_in_scratch(memory)) return;
   // A third of the threads: the others fill and drain what moves to and from devices.
   const std::size_t threads = std::max<std::size_t>(1, parallel_threads() / 3);
-  for (std::size_t n = 0; n < threads; ++n) threads_.emplace_back([this] { work(); });
+  try {
+    for (std::size_t n = 0; n < threads; ++n) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // no more threads are allowed: pages are made when they are written
+  }
 }
 
 PagePopulation::~PagePopulation() {
