@@ -39,8 +39,8 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
                                       ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections,
                                       Extent extent, PerAxis voxel, Batch batch, PerAxis widest) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
-  const float v = from_centre(row, batch.rows);
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const float v = from_centre(batch.row_begin + row, batch.rows);
   const Ray ray = RAY_AT(batch.first_view + view, 2 * column, v);
   const int axis = main_axis(ray);
   const Shadow s = PIXEL_SHADOW(ray, batch.first_view + view, column, v, axis, 0.5f * (float)(extent.nx - 1),
@@ -51,7 +51,7 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
   ENDS_OF(ray, axis, batch.first_view + view, column);
   const size_t plane = (size_t)extent.nx * extent.ny;
 
-  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
+  const size_t pixel = ((size_t)view * batch.held + row) * batch.columns + column;
   float sum = projections[pixel];
   for (int k = reach.first; k <= reach.last; ++k) {
     const int2 within = planes_within(s.centre, planes, reach, k);

@@ -26,9 +26,9 @@ __kernel void distance_driven_lanes_project(__global const float* restrict volum
                                             __global float* restrict projections, Extent extent, PerAxis voxel,
                                             Batch batch, PerAxis widest) {
   const int view = get_global_id(0), column = 8 * (int)get_global_id(1), row = get_global_id(2);
-  __global float* pixels = projections + ((size_t)view * batch.rows + row) * batch.columns + column;
+  __global float* pixels = projections + ((size_t)view * batch.held + row) * batch.columns + column;
   const int count = min(8, batch.columns - column);
-  const float v = from_centre(row, batch.rows), cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),
+  const float v = from_centre(batch.row_begin + row, batch.rows), cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),
               cz = 0.5f * (float)(extent.nz - 1);
 
   // beyond the row's end, its last pixel

@@ -50,9 +50,9 @@ __kernel void joseph_project(__global const float* restrict volume,
                              ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, Extent extent,
                              PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
 
-  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(row, batch.rows));
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
   const int axis = main_axis(ray);
   const Line line =
       line_of(ray, axis, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
@@ -63,7 +63,7 @@ __kernel void joseph_project(__global const float* restrict volume,
   __global const float* restrict voxels = VOXELS_OF(axis);
   ENDS_OF(ray, axis, batch.first_view + view, column);
 
-  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
+  const size_t pixel = ((size_t)view * batch.held + row) * batch.columns + column;
   float sum = projections[pixel];
   for (int step = range.x; step <= range.y; ++step) {
     const int m = descending ? range.y - (step - range.x) : step;

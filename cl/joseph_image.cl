@@ -79,10 +79,10 @@ __kernel void joseph_image_project(__read_only image2d_array_t planes, __global 
             group = get_group_id(0);
   const int view = (group % groups * together + (int)get_local_id(2)) * PACK;
   const int column = group / groups * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
-  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
   if ((axes[batch.first_view + view] >> AXIS & 1) == 0) return;
   const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(batch.first_view + view), from_centre(column, batch.columns),
-                         from_centre(row, batch.rows));
+                         from_centre(batch.row_begin + row, batch.rows));
   if (main_axis(ray) != AXIS) return;
   const Line line =
       line_of(ray, AXIS, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
@@ -108,8 +108,8 @@ __kernel void joseph_image_project(__read_only image2d_array_t planes, __global 
   float p = (float)(descending ? last : first) - ca;
   float layer = (float)((descending ? last : first) - (AXIS == 2 ? extent.offset : 0));
   const float move_c = AXIS == 2 ? 0.0f : (float)extent.offset;
-  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column,
-               next = pixel + (size_t)batch.rows * batch.columns;
+  const size_t pixel = ((size_t)view * batch.held + row) * batch.columns + column,
+               next = pixel + (size_t)batch.held * batch.columns;
   float2 sum = (float2)(projections[pixel], PACK == 2 ? projections[next] : 0.0f);
   int left = last - first + 1;
   for (; left >= FETCHES; left -= FETCHES) {

@@ -159,9 +159,9 @@ __kernel void joseph_lanes_project(__global const float* restrict volume,
   const float cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),
               cz = 0.5f * (float)(extent.nz - 1);
   const int width = min(STRIP, batch.columns - column), groups = (width + 7) / 8;
-  const float v = from_centre(row, batch.rows);
+  const float v = from_centre(batch.row_begin + row, batch.rows);
   __global const float* r = rays + RAY_FLOATS * (size_t)(batch.first_view + view);
-  __global float* pixels = projections + ((size_t)view * batch.rows + row) * batch.columns + column;
+  __global float* pixels = projections + ((size_t)view * batch.held + row) * batch.columns + column;
 
   float sums[STRIP];
   for (int n = 0; n < 8 * groups; ++n) sums[n] = n < width ? pixels[n] : 0.0f;

@@ -147,22 +147,23 @@ __kernel void joseph_slices_project(__global const SAMPLES* restrict stacks, __g
   const Block slices = block_of(block, held, plane, EACH);
   const int depth = slices.depth;
 #else
-  const int depth = min(BLOCK, batch.rows - block * BLOCK);
+  const int depth = min(BLOCK, batch.held - block * BLOCK);
 #endif
   const int column = item / depth, place = item - column * depth;
   if (column >= batch.columns || view >= batch.views) return;
 #ifdef ALIGNED
-  const int k = extent.offset + block * BLOCK + EACH * place, row = row_of_0 + row_step * k;
+  const int k = extent.offset + block * BLOCK + EACH * place, row_of_k = row_of_0 + row_step * k,
+            row = row_of_k - batch.row_begin;
   bool taken[EACH], any_taken = false;
   for (int s = 0; s < EACH; ++s) {
     taken[s] =
-        k + s >= extent.begin && k + s < extent.end && row + row_step * s >= 0 && row + row_step * s < batch.rows;
+        k + s >= extent.begin && k + s < extent.end && row + row_step * s >= 0 && row + row_step * s < batch.held;
     any_taken |= taken[s];
   }
   if (!any_taken) return;
-  const int ray_row = clamp(row, 0, batch.rows - 1);  // but for k, the rays of all rows are the same
+  const int ray_row = clamp(row_of_k, 0, batch.rows - 1);  // but for k, the rays of all rows are the same
 #else
-  const int row = block * BLOCK + place, ray_row = row;
+  const int row = block * BLOCK + place, ray_row = batch.row_begin + row;
 #endif
 
   const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(ray_row, batch.rows));
@@ -190,7 +191,7 @@ __kernel void joseph_slices_project(__global const SAMPLES* restrict stacks, __g
   lines.high_a = step_a * above.depth, lines.high_b = step_b * above.depth;
 #endif
 
-  projections += ((size_t)view * batch.rows + row) * batch.columns + column;
+  projections += ((size_t)view * batch.held + row) * batch.columns + column;
 #ifdef ALIGNED
   const int step = row_step * batch.columns;
   SAMPLES sum;

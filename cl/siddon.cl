@@ -40,8 +40,8 @@ __kernel void siddon_project(
     __global const float* restrict rays, ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections,
     Extent extent, PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
-  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(row, batch.rows));
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
   const Crossings c =
       crossings_of(ray, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
   const float scale = length_mm(ray, voxel);
@@ -51,7 +51,7 @@ __kernel void siddon_project(
   const Passage ends = ends_in_t(ray, sources[batch.first_view + view], SHARE(batch.first_view + view, column));
   passage.from = fmax(passage.from, ends.from), passage.to = fmin(passage.to, ends.to);
 #endif
-  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
+  const size_t pixel = ((size_t)view * batch.held + row) * batch.columns + column;
 #ifdef FACES
   const Faces faces = faces_of(ray, extent);
   if (faces.any) {

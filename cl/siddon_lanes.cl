@@ -30,7 +30,7 @@ __kernel void siddon_lanes_project(__global const float* restrict volume, __glob
   const int view = get_global_id(0), column = 8 * (int)get_global_id(1), row = get_global_id(2);
   const float cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),
               cz = 0.5f * (float)(extent.nz - 1);
-  __global float* pixels = projections + ((size_t)view * batch.rows + row) * batch.columns + column;
+  __global float* pixels = projections + ((size_t)view * batch.held + row) * batch.columns + column;
   const int count = min(8, batch.columns - column);
   const INDEX slice = (INDEX)extent.nx * extent.ny;
 
@@ -40,7 +40,7 @@ __kernel void siddon_lanes_project(__global const float* restrict volume, __glob
   for (int n = 0; n < 8; ++n) {
     const Ray ray =
         ray_of(rays + RAY_FLOATS * (size_t)(batch.first_view + view),
-               from_centre(min(column + n, batch.columns - 1), batch.columns), from_centre(row, batch.rows));
+               from_centre(min(column + n, batch.columns - 1), batch.columns), from_centre(batch.row_begin + row, batch.rows));
     const Crossings c = crossings_of(ray, cx, cy, cz);
     const Passage passage = passage_of(c, extent);
     const Voxel at = first_voxel(c, passage.from, extent);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -30,6 +31,43 @@ std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projecti
   return matrices;
 }
 
+// Heights on the detector, in rows, between which slices cast their shadows in all views.
+class ShadowHeight {
+ public:
+  // reach: the slices' corners are moved out by so many voxels.
+  ShadowHeight(const Geometry& geometry, const Grid& projections, const Grid& grid, const std::array<double, 3>& reach)
+      : matrices_(matrices_of(geometry, projections, grid)),
+        size_(grid.size),
+        reach_(reach),
+        fan_stack_(geometry.fan_stack()) {}
+
+  // The lowest and the highest; nothing if a corner is not in front of the source.
+  std::optional<std::pair<double, double>> of(Range slices) const {
+    constexpr double rounding = 0.1;  // of float32
+    const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size_[axis]) - 1); };
+    const double half_x = centre(0) + reach_[0], half_y = centre(1) + reach_[1],
+                 low = static_cast<double>(slices.begin) - reach_[2] - centre(2),
+                 high = static_cast<double>(slices.end - 1) + reach_[2] - centre(2);
+    double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+    for (const Matrix34& m : matrices_)
+      for (int corner = 0; corner < 8; ++corner) {
+        const double x = corner & 1 ? half_x : -half_x, y = corner & 2 ? half_y : -half_y, z = corner & 4 ? high : low;
+        const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
+        if (w <= 0) return std::nullopt;
+        const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / (fan_stack_ ? 1 : w);
+        lowest = std::min(lowest, v);
+        highest = std::max(highest, v);
+      }
+    return std::pair(lowest - rounding, highest + rounding);
+  }
+
+ private:
+  std::vector<Matrix34> matrices_;
+  std::array<std::size_t, 3> size_;
+  std::array<double, 3> reach_;
+  bool fan_stack_;
+};
+
 bool all_chose(std::span<const DeviceModel> devices, const char* choice, const char* form) {
   return !devices.empty() && std::all_of(devices.begin(), devices.end(), [&](const DeviceModel& device) {
     const auto tuned = device.choices.find(choice);
@@ -45,29 +83,33 @@ bool images_were_fastest(std::span<const DeviceModel> devices) {
 
 std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                              const std::array<double, 3>& reach) {
-  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size, stack = geometry.fan_stack(),
+  return [shadow = ShadowHeight(geometry, projections, grid, reach),
           limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
-    const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size[axis]) - 1); };
-    double lowest = static_cast<double>(limit), highest = -1;
-    for (const Matrix34& m : matrices)
-      for (int corner = 0; corner < 8; ++corner) {
-        const double half_x = centre(0) + reach[0], half_y = centre(1) + reach[1];
-        const double x = corner & 1 ? half_x : -half_x, y = corner & 2 ? half_y : -half_y;
-        const double z = corner & 4 ? static_cast<double>(slices.end - 1) + reach[2] - centre(2)
-                                    : static_cast<double>(slices.begin) - reach[2] - centre(2);
-        const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
-        if (w <= 0) return {0, limit};
-        const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / (stack ? 1 : w);
-        lowest = std::min(lowest, v);
-        highest = std::max(highest, v);
-      }
-    // a tenth of a pixel for what float32 rounds; both neighbours of a coordinate
+    const auto heights = shadow.of(slices);
+    if (!heights) return {0, limit};
+    const auto [lowest, highest] = *heights;
+    // both neighbours of a coordinate
     const auto last = static_cast<double>(limit - 1);
-    auto begin = static_cast<std::int64_t>(std::clamp(std::floor(lowest - 0.1), 0.0, last));
-    auto end = static_cast<std::int64_t>(std::clamp(std::floor(highest + 0.1) + 1, 0.0, last)) + 1;
+    auto begin = static_cast<std::int64_t>(std::clamp(std::floor(lowest), 0.0, last));
+    auto end = static_cast<std::int64_t>(std::clamp(std::floor(highest) + 1, 0.0, last)) + 1;
     end = std::max(end, begin + fewest_rows);
     begin = std::max<std::int64_t>(0, std::min(begin, limit - fewest_rows));
     return {begin / 2 * 2, std::min(limit, (end + 1) / 2 * 2)};
+  };
+}
+
+std::function<Range(Range)> crossed_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                            std::array<double, 3> reach) {
+  constexpr double within = 0.01;  // voxels, as kernels test where rays enter
+  for (double& each : reach) each += within;
+  return [shadow = ShadowHeight(geometry, projections, grid, reach),
+          limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
+    const auto heights = shadow.of(slices);
+    if (!heights) return {0, limit};
+    const auto row = [&](double height) {
+      return static_cast<std::int64_t>(std::clamp(height, 0.0, static_cast<double>(limit)));
+    };
+    return {row(std::ceil(heights->first)), row(std::floor(heights->second) + 1)};
   };
 }
 

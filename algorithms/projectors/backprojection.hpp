@@ -97,6 +97,11 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceMod
 std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                              const std::array<double, 3>& reach = {});
 
+/// Detector rows whose rays may come as near as `reach` voxels to the centres of the slices, along i, j, k: perhaps
+/// none; all rows if a corner of the slices is not in front of the source.
+std::function<Range(Range)> crossed_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                            std::array<double, 3> reach);
+
 /// Unfiltered back-projection: each voxel is the sum over the views of the projection at the point that it casts,
 /// interpolated bilinearly, zero outside the detector. No weights.
 class Backprojection : public BackprojectionMethod {

@@ -99,14 +99,14 @@ void RayProjection::stack_slices(Slab& slab) const {
 }
 
 void RayProjection::project_slices(Slab& slab, Range views) const {
-  const auto columns = projections_.size[0], rows = projections_.size[1],
+  const auto columns = projections_.size[0], rows = slab.rows().size(),
              held = static_cast<std::size_t>(slab.extended().count());
   const std::size_t places = slice_rows_->aligned ? padded_places(held) : rows;
   std::vector<SlabArgument> arguments{in("stacks"), in("rays"), inout("projections"), slab.extent(slab.interior()),
                                       number(held)};
   add_spacing(arguments, volume_);
   arguments.insert(arguments.end(),
-                   {batch_of(projections_, {0, number(rows)}, views), slice_rows_->row_of_0, slice_rows_->row_step});
+                   {batch_of(projections_, slab.rows(), views), slice_rows_->row_of_0, slice_rows_->row_step});
   slab.launch({"joseph_slices.cl", "joseph_slices_project", slice_rows_->options() + fans_option(table_)},
               {columns * parts_of(std::min(places, slice_block), slice_rows_->each()),
                static_cast<std::size_t>(views.count()), parts_of(places, slice_block)},

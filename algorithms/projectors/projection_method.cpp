@@ -11,6 +11,7 @@ ViewTables ProjectionMethod::view_tables() const {
 Program program_of(std::shared_ptr<const ProjectionMethod> method) {
   Step step{.name = "project",
             .arrays = {in("volume"), out("projections")},
+            .rows = method->crossed_rows(),
             .prepare = [method](Slab& slab) { method->loaded(slab); },
             .work = [method](Slab& slab, const WorkRange& part,
                              const Scalars& scalars) { method->project(slab, part.views, scalars); },

@@ -1,6 +1,7 @@
 // Methods that project a volume: sums along rays, of the named projectors and of users' own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +12,7 @@
 
 namespace halocline {
 
-/// Arrays by convention: "volume" (volume, input), "projections" (projections, output; the whole detector), and the
-/// method's own.
+/// Arrays by convention: "volume" (volume, input), "projections" (projections, output), and the method's own.
 class ProjectionMethod {
  public:
   virtual ~ProjectionMethod() = default;
@@ -27,11 +27,13 @@ class ProjectionMethod {
   virtual ViewTables view_tables() const;
   /// The order of views that project() needs (Step::order).
   virtual std::vector<int> order() const { return {}; }
+  /// Rows that these slices add to (Step::rows), which the slab may hold alone; empty: it holds all rows.
+  virtual std::function<Range(Range slices)> crossed_rows() const { return {}; }
   /// Throws InputError if the device cannot do it.
   virtual void check_device(const DeviceInfo&) const {}
   /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
   virtual void loaded(Slab&) const {}
-  /// Adds the part of `views` inside slab.interior() to "projections".
+  /// Adds the part of `views` inside slab.interior() to slab.rows() of "projections".
   virtual void project(Slab& slab, Range views, const Scalars& scalars) const = 0;
 };
 

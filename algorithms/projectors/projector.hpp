@@ -90,6 +90,7 @@ class RayProjection : public ProjectionMethod {
   void start(Slab& slab) const override;
   ViewTables view_tables() const override;
   std::vector<int> order() const override { return order_; }
+  std::function<Range(Range)> crossed_rows() const override { return crossed_rows_; }
   /// Throws InputError if the volume is to be images and the device cannot hold it.
   void check_device(const DeviceInfo& device) const override;
   void loaded(Slab& slab) const override;
@@ -120,6 +121,7 @@ class RayProjection : public ProjectionMethod {
   std::optional<UprightForm> upright_;
   Form form_;
   bool faces_;  // of voxels, in which rays may run: cl/siddon_faces.clh
+  std::function<Range(Range)> crossed_rows_;
 };
 
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.

@@ -31,6 +31,13 @@ const ProjectorKind& kind_of(const Projector& projector) {
   return kinds[projector.named()];
 }
 
+std::array<double, 3> reach_of(const Projector& projector, const RayTable& table) {
+  const ProjectorKind& kind = kind_of(projector);
+  std::array<double, 3> reach{};
+  for (int axis = 0; axis < 3; ++axis) reach[axis] = kind.reach + (kind.widths ? 0.5 * table.widths[axis] : 0);
+  return reach;
+}
+
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options,
                       const std::string& form) {
   const std::string stem = kind_of(projector).stem, file = form.empty() ? stem : stem + "_" + form;

@@ -1,6 +1,7 @@
 // Arguments of the kernels of all ray-driven projectors, forward and adjoint.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,10 +16,12 @@ namespace halocline {
 struct ProjectorKind {
   const char *name, *stem;  ///< of the option; of cl/<stem>.cl and its kernels
   int lines;                ///< float4s that the adjoint keeps of a ray
-  double reach;             ///< voxels from a ray to the centres of those that it may meet, along each axis
-  bool widths;              ///< ... and half of the pixel's width; the kernels take the widths
+  double reach;             ///< reach_of() of a ray without width
+  bool widths;              ///< rays are as wide as pixels; the kernels take the widths
 };
 const ProjectorKind& kind_of(const Projector& projector);
+/// Voxels from a ray to the centres of those that it may meet, along each axis.
+std::array<double, 3> reach_of(const Projector& projector, const RayTable& table);
 
 /// <stem>_<verb> of cl/<stem>.cl; of a form of it, <stem>_<form>_<verb> of cl/<stem>_<form>.cl.
 KernelSpec ray_kernel(Projector projector, const std::string& verb, const std::string& options = {},

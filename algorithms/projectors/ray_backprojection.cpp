@@ -22,11 +22,9 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       slices_per_item_(stacks_ ? 16
                        : gpu   ? 4
                                : 8) {
-  std::array<double, 3> reach{};
-  for (int axis = 0; axis < 3; ++axis)
-    reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
   // seen from the source, a cylinder's rows are not those of the plane that touches it
-  if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
+  if (table_.arcs.empty())
+    detector_rows_ = detector_rows_of(geometry, projections, volume, reach_of(projector, table_));
   if (brick != nullptr && gpu && !faces_ &&
       bricks_take(table_, *brick, projector, projections.size[0], projections.size[1]))
     brick_ = *brick;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
 #include "algorithms/projectors/ray_faces.hpp"
@@ -45,6 +46,9 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       upright_(parameters.upright ? upright_form(table_, volume, parameters.projector) : std::nullopt),
       form_(form()),
       faces_(runs_in_faces(parameters, table_, volume, projections)) {
+  // seen from the source, a cylinder's rows are not those of the plane that touches it
+  if (table_.arcs.empty())
+    crossed_rows_ = crossed_rows_of(geometry, projections, volume, reach_of(parameters.projector, table_));
   if (parameters.images && parameters.projector == Projector::distance_driven)
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
   if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
@@ -203,14 +207,14 @@ void RayProjection::project(Slab& slab, Range views, const Scalars&) const {
   if (form_ == Form::upright) return project_upright(slab, views);
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
   const bool narrow = held < std::size_t{1} << 30;  // a ray may read a slice beyond before it stops
-  const auto columns = projections_.size[0], rows = projections_.size[1];
+  const auto columns = projections_.size[0], rows = slab.rows().size();
   const auto count = static_cast<std::size_t>(views.count());
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {
     arguments.emplace_back(in("rays"));
     add_table(arguments, table_, columns);
     arguments.insert(arguments.end(), {inout("projections"), slab.extent(slab.interior())});
     add_spacing(arguments, volume_);
-    arguments.emplace_back(batch_of(projections_, {0, number(rows)}, views));
+    arguments.emplace_back(batch_of(projections_, slab.rows(), views));
     add_widths(arguments, parameters_.projector, table_);
   };
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");

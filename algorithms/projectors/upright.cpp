@@ -69,14 +69,14 @@ void RayProjection::stack_upright(Slab& slab) const {
 }
 
 void RayProjection::project_upright(Slab& slab, Range views) const {
-  const auto columns = projections_.size[0], rows = projections_.size[1],
+  const auto columns = projections_.size[0], rows = slab.rows().size(),
              depth = upright_->depth(static_cast<std::size_t>(slab.extended().count()));
   const auto group_views = static_cast<std::size_t>(upright_->views);
   const bool narrow = volume_.slice() * depth < std::size_t{1} << 31;
   std::vector<SlabArgument> arguments{in("stacks"),   in("rays"),   inout("projections"), slab.extent(slab.interior()),
                                       upright_->halo, number(depth)};
   add_spacing(arguments, volume_);
-  arguments.emplace_back(batch_of(projections_, {0, number(rows)}, views));
+  arguments.emplace_back(batch_of(projections_, slab.rows(), views));
   add_widths(arguments, parameters_.projector, table_);
   slab.launch(ray_kernel(parameters_.projector, "project",
                          fmt::format("-D INDEX={}{}", narrow ? "int" : "long", upright_->options()), "upright"),

@@ -9,7 +9,7 @@ namespace halocline {
 struct MovingPair::Present {
   std::shared_ptr<const ProjectionMethod> forward;
   std::shared_ptr<const BackprojectionMethod> adjoint;
-  std::function<Range(Range)> rows;  // of the adjoint
+  std::function<Range(Range)> rows, crossed_rows;  // of the adjoint, of the projection
 };
 
 namespace {
@@ -23,6 +23,10 @@ class MovingProjection : public ProjectionMethod {
   void start(Slab& slab) const override { now().start(slab); }
   ViewTables view_tables() const override { return now().view_tables(); }
   std::vector<int> order() const override { return now().order(); }
+  std::function<Range(Range)> crossed_rows() const override {
+    if (!present_->crossed_rows) return {};
+    return [present = present_](Range slices) { return present->crossed_rows(slices); };
+  }
   void check_device(const DeviceInfo& device) const override { now().check_device(device); }
   void loaded(Slab& slab) const override { now().loaded(slab); }
   void project(Slab& slab, Range views, const Scalars& scalars) const override { now().project(slab, views, scalars); }
@@ -73,18 +77,21 @@ bool are_alike(const auto& a, const auto& b) {
 }  // namespace
 
 MovingPair::MovingPair(const ProjectorPair& first)
-    : present_(new Present{first.forward, first.adjoint, first.adjoint->requirements().detector_rows}),
+    : present_(new Present{first.forward, first.adjoint, first.adjoint->requirements().detector_rows,
+                           first.forward->crossed_rows()}),
       pair_{std::make_shared<MovingProjection>(present_), std::make_shared<MovingBackprojection>(present_), nullptr,
             first.matched, first.all_rows} {}
 
 void MovingPair::move_to(const ProjectorPair& next) {
-  if (!are_alike(*present_->forward, *next.forward) || !are_alike(*present_->adjoint, *next.adjoint))
+  auto crossed_rows = next.forward->crossed_rows();
+  if (!are_alike(*present_->forward, *next.forward) || !are_alike(*present_->adjoint, *next.adjoint) ||
+      !present_->crossed_rows != !crossed_rows)
     throw InputError({.what = "the geometry that a projector is moved to",
                       .found = "one for which other kernels run, with other arrays",
                       .expected = "one like the first: a detector of the same kind, rays that end at the source and "
                                   "detector or pass the volume as before, planes parallel to slices if those were",
                       .remedy = "make another operator"});
-  *present_ = {next.forward, next.adjoint, next.adjoint->requirements().detector_rows};
+  *present_ = {next.forward, next.adjoint, next.adjoint->requirements().detector_rows, std::move(crossed_rows)};
 }
 
 }  // namespace halocline

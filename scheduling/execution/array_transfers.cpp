@@ -8,6 +8,28 @@ namespace halocline {
 
 using Move = Residence::Move;
 
+namespace {
+
+// Rows of some views, which follow each other on the device, in an array of whole views in host memory.
+struct Band {
+  std::size_t view, row;  // bytes of one
+  Residence::Part part;
+
+  std::size_t held() const { return row * part.rows.size(); }  // bytes of a view
+  std::size_t bytes() const { return held() * part.range.size(); }
+  // Calls work(place in the array, place among the bytes, count) for each view of bytes [first, first + count).
+  void each_view(std::size_t first, std::size_t count, const auto& work) const {
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t n = (first + done) / held(), within = (first + done) % held(),
+                        now = std::min(count - done, held() - within);
+      work(view * (unsigned_count(part.range.begin) + n) + row * unsigned_count(part.rows.begin) + within, done, now);
+      done += now;
+    }
+  }
+};
+
+}  // namespace
+
 ArrayTransfers::ArrayTransfers(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
     : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic) {}
 
@@ -82,8 +104,8 @@ void ArrayTransfers::load(const std::string& name, const Residence::Part& part, 
 void ArrayTransfers::store(const std::string& name, const Residence::Part& part, const std::string& array) {
   const ArrayNeed& need = need_of(name);
   if (place_of(plan_, name) == Place::device) return copy_stored(need, part, true);
-  const bool volume = need.kind == ArrayKind::volume;
-  store_bytes(need, volume ? bytes_of(need, part.range.begin - held_with(part.range).begin) : 0, part.range, array);
+  if (need.kind != ArrayKind::volume) return store_rows(need, part, array);
+  store_bytes(need, bytes_of(need, part.range.begin - held_with(part.range).begin), part.range, array);
 }
 
 // Slices that a slab with this interior holds.
@@ -110,20 +132,25 @@ void ArrayTransfers::load_volume(const ArrayNeed& need, Range slices, const std:
 
 // Loads a band of the rows of each view.
 void ArrayTransfers::load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
-  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
-  const std::size_t view = bytes_of(need, 1), row = view / plan_.requirements.stack[1],
-                    band = row * size(part.rows.count()), bytes = band * size(part.range.count());
-  slab_.upload_bytes(array, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
-    while (count > 0) {
-      const std::size_t within = first % band, now = std::min(count, band - within);
-      transport_.get(need.name, view * (size(part.range.begin) + first / band) + row * size(part.rows.begin) + within,
-                     now, at);
-      at += now;
-      first += now;
-      count -= now;
-    }
+  const std::size_t view = bytes_of(need, 1);
+  const Band band{view, view / plan_.requirements.stack[1], part};
+  slab_.upload_bytes(array, band.bytes(), [&](std::byte* to, std::size_t first, std::size_t count) {
+    band.each_view(first, count, [&](std::size_t place, std::size_t done, std::size_t now) {
+      transport_.get(need.name, place, now, to + done);
+    });
   });
-  traffic_.up += bytes;
+  traffic_.up += band.bytes();
+}
+
+void ArrayTransfers::store_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
+  const std::size_t view = bytes_of(need, 1);
+  const Band band{view, view / plan_.requirements.stack[1], part};
+  slab_.download_bytes(array, 0, band.bytes(), [&](std::byte* from, std::size_t first, std::size_t count) {
+    band.each_view(first, count, [&](std::size_t place, std::size_t done, std::size_t now) {
+      transport_.put(need.name, place, now, from + done);
+    });
+  });
+  traffic_.down += band.bytes();
 }
 
 void ArrayTransfers::store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array) {

@@ -47,6 +47,7 @@ class ArrayTransfers {
   void store(const std::string& name, const Residence::Part& part, const std::string& array);
   void load_volume(const ArrayNeed& need, Range slices, const std::string& array);
   void load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array);
+  void store_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array);
   void store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array);
   void copy_stored(const ArrayNeed& need, const Residence::Part& part, bool back);
   std::size_t bytes_of(const ArrayNeed& need, std::int64_t count) const;

@@ -35,16 +35,17 @@ void DevicePart::start(const std::vector<std::string>& to_load) {
   slab_.wait();
 }
 
-void DevicePart::perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked) {
-  const auto tasks = tasks_of(program_, step, views_of(step, program_.needs, scalars), plan_, device_);
+void DevicePart::perform(const Step& step, const Scalars& scalars, const RayChain& chain,
+                         const std::function<void()>& checked) {
+  const auto tasks = tasks_of(program_, step, views_of(step, program_.needs, scalars), plan_, device_, chain);
   const auto moves = moves_of(program_, step, plan_, tasks);
   transfers_.begin_step(second_buffers(step, plan_), volumes_to_replace(program_, step, plan_));
-  const Task* ended = nullptr;  // its batch is passed on when it has been stored
+  const Task* ended = nullptr;  // its sums are passed on when they have been stored
   const auto store_results = [&] {
     transfers_.store_results();
     if (ended == nullptr) return;
     slab_.check();
-    transport_.pass_on(ended->slab, ended->views.begin);
+    transport_.pass_on(ended->slab, ended->views.begin, ended->rows);
     ended = nullptr;
   };
   bool loaded = false;
@@ -52,7 +53,7 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
     const Task& task = tasks[n];
     checked();
     if (!loaded) {
-      if (follows_another(step, task)) transport_.await(task.slab - 1, task.views.begin);
+      for (const RayLink& link : task.follows) transport_.await(link, task.views.begin);
       load_inputs(task, moves[n]);
     }
     transfers_.swap_buffers();
@@ -61,20 +62,19 @@ void DevicePart::perform(const Step& step, const Scalars& scalars, const std::fu
     slab_.mark_step();
     store_results();  // of the task before, while these kernels run
     transfers_.add_results(moves[n].after);
-    if (passes_on(task)) ended = &task;
-    loaded = n + 1 < tasks.size() && (!follows_another(step, tasks[n + 1]) ||
-                                      transport_.passed_on(tasks[n + 1].slab - 1, tasks[n + 1].views.begin));
+    if (task.passes_on && plan_.slabs.size() > 1) ended = &task;
+    loaded = n + 1 < tasks.size() && may_begin(tasks[n + 1]);
     if (loaded)
       load_inputs(tasks[n + 1], moves[n + 1]);
     else
-      store_results();  // other devices wait for them
+      store_results();  // other tasks wait for them
   }
   if (step.reduced && !tasks.empty()) send_sums(step, tasks);
   slab_.wait();
 }
 
 void DevicePart::enqueue(const Step& step, const Scalars& scalars) {
-  const auto tasks = tasks_of(program_, step, program_.needs.views(), plan_, device_);  // one
+  const auto tasks = tasks_of(program_, step, program_.needs.views(), plan_, device_, {step, plan_});  // one
   const auto moves = moves_of(program_, step, plan_, tasks);  // which clear what sums begin in
   load_inputs(tasks.front(), moves.front());
   work(step, tasks.front(), scalars);
@@ -107,9 +107,10 @@ void DevicePart::load_inputs(const Task& task, const TaskMoves& moves) {
   transfers_.load_inputs(moves.before);
 }
 
-// True where the device below passes the task's batch on to this one.
-bool DevicePart::follows_another(const Step& step, const Task& task) const {
-  return step.over == Domain::ray_sums && task.slab > 0 && plan_.slabs[task.slab - 1].device != device_;
+// True where the sums that the task goes on with have been passed on.
+bool DevicePart::may_begin(const Task& task) {
+  return std::all_of(task.follows.begin(), task.follows.end(),
+                     [&](const RayLink& link) { return transport_.passed_on(link, task.views.begin); });
 }
 
 // Slices or views that a task adds up.

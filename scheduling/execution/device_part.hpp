@@ -23,8 +23,8 @@ class DevicePart {
   void refill(const std::vector<std::function<void(Slab&)>>& fills) {
     for (const auto& fill : fills) fill(slab_);
   }
-  /// Performs the tasks of a step. `checked` is called before each.
-  void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
+  /// Performs the tasks of a step with this chain. `checked` is called before each.
+  void perform(const Step& step, const Scalars& scalars, const RayChain& chain, const std::function<void()>& checked);
   /// Enqueues the kernels of a step without transfers and sums.
   void enqueue(const Step& step, const Scalars& scalars);
   /// Does the same, and adds the kernels to those that replay() enqueues.
@@ -49,8 +49,7 @@ class DevicePart {
  private:
   void work(const Step& step, const Task& task, const Scalars& scalars);
   void load_inputs(const Task& task, const TaskMoves& moves);
-  bool follows_another(const Step& step, const Task& task) const;
-  bool passes_on(const Task& task) const { return task.passes_on && plan_.slabs.size() > 1; }
+  bool may_begin(const Task& task);
   void keep_sums(const Step& step, const Task& task);
   void send_sums(const Step& step, const std::vector<Task>& tasks);
   Range summed(const Step& step, const Task& task) const;

@@ -42,7 +42,7 @@ std::vector<RayRoute::Stack> DeviceParts::stacks_of(const Step& step) const {
   for (const auto& [name, access] : step.arrays) {
     const ArrayNeed& need = array_of(plan_.requirements, name);
     if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
-      stacks.push_back({name, whole_bytes(need, plan_.requirements) / plan_.requirements.stack[2]});
+      stacks.push_back({name, array_bytes(need, plan_.requirements, 0, 1, 1)});
   }
   return stacks;
 }
@@ -50,13 +50,14 @@ std::vector<RayRoute::Stack> DeviceParts::stacks_of(const Step& step) const {
 void DeviceParts::perform(const Step& step, Scalars& scalars, const std::function<void()>& checked) {
   if (step.due && !step.due(scalars)) return;
   share_halos(step);
+  const RayChain chain(step, plan_);
   std::optional<RayRoute> route;
   if (plan_.several_ranks() && step.over == Domain::ray_sums)
-    route.emplace(transport_, plan_, stacks_of(step), views_of(step, program_.needs, scalars));
+    route.emplace(transport_, plan_, chain, stacks_of(step), views_of(step, program_.needs, scalars));
   transport_.begin_step(route ? &*route : nullptr);
   each([&](DevicePart& part) {
     try {
-      part.perform(step, scalars, checked);
+      part.perform(step, scalars, chain, checked);
     } catch (...) {
       transport_.fail();
       throw;

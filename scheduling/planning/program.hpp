@@ -46,6 +46,9 @@ struct Step {
   int halo_low = 0, halo_high = 0;
   /// views, ray_sums, voxel_sums: the views of the step. Empty: all. ray_sums clear these alone.
   std::function<Range(const Scalars&)> views = {};
+  /// ray_sums in programs of steps: detector rows whose rays cross these slices; `work` adds to the rows of its slab.
+  /// Empty: all. They may be more, and beside the detector.
+  std::function<Range(Range slices)> rows = {};
   /// Condition for doing the step. Empty: always.
   std::function<bool(const Scalars&)> due = {};
   /// ray_sums, and voxel_sums in programs of steps: once a slab, before its first batch.

@@ -33,34 +33,66 @@ std::vector<int> devices_of_rank(const Plan& plan, int rank) {
   return result;
 }
 
-// True where it is cheaper for a single device to load each slab once with all batches than each batch with all slabs.
-bool loads_slabs_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
-  if (slabs.size() < 2) return false;
-  for (const auto& slab : plan.slabs)
-    if (slab.device != device) return false;
+// True where it is cheaper for a single device to load each slab once with all batches than each batch with all slabs,
+// where whole views stay on the device from slab to slab.
+bool loads_slabs_once(const Plan& plan, Range views, std::size_t slabs) {
+  if (slabs != plan.slabs.size()) return false;
   const auto& r = plan.requirements;
   const double volume =
       static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
   const double stack =
       static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(views.count());
-  const auto batches = static_cast<double>(batches_of(plan, views).size()), count = static_cast<double>(slabs.size());
-  return volume + 2 * count * stack < batches * volume + 2 * stack;
+  const auto batches = static_cast<double>(batches_of(plan, views).size()), count = static_cast<double>(slabs);
+  return volume + (2 * count - 1) * stack < batches * volume + stack;
 }
 
-std::vector<Task> ray_tasks(const Plan& plan, Range all, int device, const std::vector<std::size_t>& slabs) {
-  std::vector<Task> result;
-  const auto add = [&](std::size_t slab, Range views, bool prepares) {
-    result.push_back({slab, views, plan.requirements.rows(), prepares, slab == 0, slab == slabs.back()});
-  };
-  const auto batches = batches_of(plan, all);
-  if (loads_slabs_once(plan, all, device, slabs)) {
-    for (const auto slab : slabs)
-      for (const Range views : batches) add(slab, views, views.begin == all.begin);
-  } else {
-    for (const Range views : batches)
-      for (const auto slab : slabs) add(slab, views, slabs.size() > 1 || views.begin == all.begin);
+// The tasks of a device over ray sums.
+class RayTasks {
+ public:
+  RayTasks(const Plan& plan, const RayChain& chain, Range all) : chain_(chain), batches_(batches_of(plan, all)) {}
+
+  // Each batch with all slabs, so that devices with the next slabs can go on with it.
+  std::vector<Task> by_batch(const std::vector<std::size_t>& slabs) && {
+    for (const Range views : batches_)
+      for (const auto slab : slabs) {
+        bool prepares = slabs.size() > 1 || views == batches_.front();
+        for (const RayPiece& piece : chain_.pieces(slab)) add(slab, views, piece, prepares);
+      }
+    return std::move(tasks_);
   }
-  return result;
+
+  // Each slab with all batches; at the end, what has to wait for other devices.
+  std::vector<Task> by_slab(const std::vector<std::size_t>& slabs) && {
+    for (const bool waits : {false, true})
+      for (const auto slab : slabs) {
+        bool prepares = true;
+        for (const Range views : batches_)
+          for (const RayPiece& piece : chain_.pieces(slab))
+            if (piece.waits == waits) add(slab, views, piece, prepares);
+      }
+    return std::move(tasks_);
+  }
+
+ private:
+  void add(std::size_t slab, Range views, const RayPiece& piece, bool& prepares) {
+    Task task{slab, views, piece.rows, prepares, piece.begins, true};
+    prepares = false;
+    const bool kept = !tasks_.empty() && tasks_.back().views == task.views && tasks_.back().rows == task.rows;
+    if (kept) tasks_.back().passes_on = false;
+    for (const RayLink& link : chain_.links())
+      if (!kept && link.to == slab && !common(link.rows, piece.rows).empty()) task.follows.push_back(link);
+    tasks_.push_back(std::move(task));
+  }
+
+  const RayChain& chain_;
+  std::vector<Range> batches_;
+  std::vector<Task> tasks_;
+};
+
+std::vector<Task> ray_tasks(const Plan& plan, Range all, const std::vector<std::size_t>& slabs, const RayChain& chain) {
+  const bool once = slabs.size() > 1 && (!chain.whole() || loads_slabs_once(plan, all, slabs.size()));
+  RayTasks tasks(plan, chain, all);
+  return once ? std::move(tasks).by_slab(slabs) : std::move(tasks).by_batch(slabs);
 }
 
 std::vector<Task> voxel_tasks(const Program& program, const Plan& plan, Range all,
@@ -71,7 +103,7 @@ std::vector<Task> voxel_tasks(const Program& program, const Plan& plan, Range al
     const Range rows = band ? program.needs.detector_rows(plan.slabs[slab].extended) : plan.requirements.rows();
     for (const Range views : batches_of(plan, all)) {
       const bool first = views.begin == all.begin;
-      result.push_back({slab, views, rows, first, first, false});
+      result.push_back({slab, views, rows, first, first});
     }
   }
   return result;
@@ -101,7 +133,8 @@ double bytes_on_host(const Plan& plan) {
   return bytes;
 }
 
-std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
+std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device,
+                           const RayChain& chain) {
   const auto slabs = slabs_on(plan, device);
   std::vector<Task> result;
   switch (step.over) {
@@ -117,7 +150,7 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
       return result;
     }
     case Domain::ray_sums:
-      return ray_tasks(plan, views, device, slabs);
+      return ray_tasks(plan, views, slabs, chain);
     case Domain::voxel_sums:
       return voxel_tasks(program, plan, views, slabs);
   }
@@ -147,7 +180,7 @@ std::vector<Residence::Move> Residence::store_all() {
   std::vector<Move> result;
   for (const auto& [name, held] : held_)
     if (held.changed) result.push_back({Move::Kind::store, name, held.part});
-  held_.clear();
+  std::erase_if(held_, [](const auto& each) { return each.second.changed; });
   return result;
 }
 
@@ -259,14 +292,15 @@ std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, 
   return array_bytes(need, requirements, (load ? move.part.held : move.part.range).count(), 0, 0);
 }
 
-double task_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
+double task_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device,
+                  const RayChain& chain) {
   double bytes = 0;
   const auto count = [&](const std::vector<Residence::Move>& moves) {
     for (const auto& move : moves)
       if (move.kind != Residence::Move::Kind::zero && place_of(plan, move.name) == Place::host)
         bytes += static_cast<double>(part_bytes(array_of(plan.requirements, move.name), plan.requirements, move));
   };
-  for (const TaskMoves& moves : moves_of(program, step, plan, tasks_of(program, step, views, plan, device))) {
+  for (const TaskMoves& moves : moves_of(program, step, plan, tasks_of(program, step, views, plan, device, chain))) {
     count(moves.before);
     count(moves.after);
   }
@@ -290,7 +324,8 @@ double halo_bytes(const Program& program, const Step& step, const Plan& plan) {
 
 double count_step_bytes(const Program& program, const Step& step, Range views, const Plan& plan) {
   double bytes = halo_bytes(program, step, plan);
-  for (const int device : devices_of(plan)) bytes += task_bytes(program, step, views, plan, device);
+  const RayChain chain(step, plan);
+  for (const int device : devices_of(plan)) bytes += task_bytes(program, step, views, plan, device, chain);
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/planning/program.hpp"
+#include "scheduling/planning/ray_chain.hpp"
 
 namespace halocline {
 
@@ -28,13 +29,15 @@ double bytes_on_host(const Plan& plan);
 struct Task {
   std::size_t slab = 0;  ///< in Plan::slabs
   Range views, rows;
-  bool prepares = false;   ///< first task of the slab in this step
-  bool begins = false;     ///< outputs of the step are cleared
-  bool passes_on = false;  ///< ray_sums: the batch is then passed on to the device with the next slabs
+  bool prepares = false;              ///< first task of the slab in this step
+  bool begins = false;                ///< outputs of the step are cleared
+  bool passes_on = false;             ///< ray_sums: the sums are then stored, for the slabs that go on with them
+  std::vector<RayLink> follows = {};  ///< ray_sums: stored sums of other slabs that it goes on with
 };
-/// Tasks of one device, in order; `views`: of the step. Each rank goes over all views of steps over these: every one
-/// has all projections.
-std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
+/// Tasks of one device, in order; `views`: of the step, `chain`: its chain. Each rank goes over all views of steps over
+/// these: every one has all projections.
+std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device,
+                           const RayChain& chain);
 
 /// Contents of a device's arrays, and the transfers that change them.
 class Residence {
@@ -53,7 +56,7 @@ class Residence {
   explicit Residence(const Plan& plan) : plan_(plan) {}
   /// Transfers before kernels use `part` of the array. zero: it is cleared.
   std::vector<Move> before_use(const std::string& name, const Part& part, Access access, bool zero);
-  /// Stores all changes; afterwards nothing counts as held.
+  /// Stores all changes; afterwards what had changed does not count as held.
   std::vector<Move> store_all();
 
  private:
@@ -72,7 +75,7 @@ Access access_in(const Task& task, const Step& step, Access access);
 Residence::Part part_of_task(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
                              const Task& task);
 
-/// Transfers before a task's kernels, and after them for the device that it passes the batch on to.
+/// Transfers before a task's kernels, and after them for the tasks that it passes its sums on to.
 struct TaskMoves {
   std::vector<Residence::Move> before, after;
 };

@@ -8,7 +8,7 @@
 namespace halocline {
 namespace {
 
-enum Tag { slices_tag, chain_tag, sums_tag };
+enum Tag { slices_tag, first_ray_tag };
 
 // The slices of a rank, whose slabs follow each other.
 Range slices_of(const Plan& plan, int rank) {
@@ -58,53 +58,74 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   for (auto& message : messages) message.wait();
 }
 
-RayRoute::RayRoute(Transport& transport, const Plan& plan, std::vector<Stack> stacks, Range views)
-    : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {}
+RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks,
+                   Range views)
+    : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {
+  for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
+    for (const RayPiece& piece : chain.pieces(slab)) {
+      const auto add = [&](std::size_t to, Range rows, bool complete) {
+        if (const Range both = common(rows, piece.rows); !both.empty())
+          parts_.push_back({{slab, to, both}, piece.rows, complete});
+      };
+      for (const RayLink& link : chain.links())
+        if (link.from == slab && rank_of(link.to) != rank_of(slab)) add(link.to, link.rows, false);
+      for (const Range rows : chain.ends(slab)) add(slab, rows, true);
+    }
+}
 
-template <class Work>
-void RayRoute::each_view(std::int64_t batch, const Work& work) {
+void RayRoute::each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work) {
   const std::int64_t end = std::min(views_.end, batch + plan_.batch);
-  for (const auto& [array, view] : stacks_)
-    for (std::int64_t n = batch; n < end; ++n) work(transport_.memory(array) + view * unsigned_count(n), view);
+  const auto all = plan_.requirements.rows().count();
+  for (const auto& [array, row] : stacks_)
+    for (std::int64_t n = batch; n < end; ++n)
+      work(transport_.memory(array) + row * unsigned_count(n * all + rows.begin), row * rows.size());
 }
 
-void RayRoute::pass_on(std::size_t slab, std::int64_t batch) {
+int RayRoute::tag_of(const Part& part) const {
+  return first_ray_tag + static_cast<int>(&part - parts_.data());
+}
+
+void RayRoute::send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part) {
+  each_view(batch, part.link.rows, [&](const std::byte* from, std::size_t bytes) {
+    sent.push_back(ranks_.send(rank, tag_of(part), from, bytes));
+  });
+}
+
+void RayRoute::receive(std::vector<Message>& messages, std::int64_t batch, const Part& part) {
+  each_view(batch, part.link.rows, [&](std::byte* to, std::size_t bytes) {
+    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), to, bytes));
+  });
+}
+
+void RayRoute::pass_on(std::size_t slab, std::int64_t batch, Range piece) {
   const std::lock_guard lock(mutex_);
-  if (slab + 1 == plan_.slabs.size()) {
-    for (int rank = 0; rank < ranks_.size(); ++rank)
-      if (rank != ranks_.rank())
-        each_view(batch, [&](const std::byte* from, std::size_t bytes) {
-          sent_.push_back(ranks_.send(rank, sums_tag, from, bytes));
-        });
-  } else if (is_elsewhere(slab + 1)) {
-    const int next = plan_.rank_of(plan_.slabs[slab + 1].device);
-    each_view(batch, [&](const std::byte* from, std::size_t bytes) {
-      sent_.push_back(ranks_.send(next, chain_tag, from, bytes));
-    });
+  for (const Part& part : parts_) {
+    if (part.link.from != slab || part.piece != piece) continue;
+    if (!part.complete) send(sent_on_, rank_of(part.link.to), batch, part);
+    for (int rank = 0; part.complete && rank < ranks_.size(); ++rank)
+      if (rank != ranks_.rank()) send(sent_to_all_, rank, batch, part);
   }
 }
 
-void RayRoute::fetch(std::size_t slab, std::int64_t batch) {
-  const int rank = plan_.rank_of(plan_.slabs[slab].device);
+void RayRoute::fetch(const RayLink& link, std::int64_t batch) {
   std::vector<Message> messages;
-  each_view(batch,
-            [&](std::byte* to, std::size_t bytes) { messages.push_back(ranks_.receive(rank, chain_tag, to, bytes)); });
+  for (const Part& part : parts_)
+    if (!part.complete && part.link.from == link.from && part.link.to == link.to &&
+        !common(part.link.rows, link.rows).empty())
+      receive(messages, batch, part);
   for (auto& message : messages) message.wait();
 }
 
-// Batches that were sent on are overwritten by the sums of all slabs afterwards.
+// Rows that were sent on are overwritten by the sums of all slabs afterwards.
 void RayRoute::end() {
+  for (auto& message : sent_on_) message.wait();
   std::vector<Message> messages;
-  if (ranks_.rank() != last_rank()) {
-    for (auto& message : sent_) message.wait();
-    for (std::int64_t batch = views_.begin; batch < views_.end; batch += plan_.batch)
-      each_view(batch, [&](std::byte* to, std::size_t bytes) {
-        messages.push_back(ranks_.receive(last_rank(), sums_tag, to, bytes));
-      });
+  for (const Part& part : parts_) {
+    if (!part.complete || !is_elsewhere(part.link.from)) continue;
+    for (std::int64_t batch = views_.begin; batch < views_.end; batch += plan_.batch) receive(messages, batch, part);
   }
   for (auto& message : messages) message.wait();
-  for (auto& message : sent_) message.wait();
-  sent_.clear();
+  for (auto& message : sent_to_all_) message.wait();
 }
 
 }  // namespace halocline

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "scheduling/planning/plan.hpp"
+#include "scheduling/planning/ray_chain.hpp"
 #include "scheduling/transport/ranks.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -23,40 +25,51 @@ void share_slices(Transport& transport, const Plan& plan, const std::string& arr
 void exchange_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice,
                      std::int64_t low, std::int64_t high);
 
-/// Ray sums of a step on their way from slab to slab, and from the last one to all ranks.
+/// Ray sums of a step on their way from slab to slab, and from the last one of each row to all ranks.
 class RayRoute {
  public:
   struct Stack {
     std::string array;
-    std::size_t view;  // bytes
+    std::size_t row;  // bytes
   };
   /// The arrays that the step over `views` writes. Keeps references.
-  RayRoute(Transport& transport, const Plan& plan, std::vector<Stack> stacks, Range views);
+  RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks, Range views);
 
-  /// Sends a batch, from its first view, to the rank with the next slab; from the last slab to all others. Thread-safe.
-  void pass_on(std::size_t slab, std::int64_t batch);
+  /// Sends a piece of a slab, of the batch from this view on: rows that a later slab adds to, to its rank; others to
+  /// all. Thread-safe.
+  void pass_on(std::size_t slab, std::int64_t batch, Range piece);
   /// True where another rank has this slab.
   bool is_elsewhere(std::size_t slab) const { return !plan_.is_here(plan_.slabs[slab].device); }
-  /// Receives a batch from the rank with this slab.
-  void fetch(std::size_t slab, std::int64_t batch);
+  /// Receives the rows of a link of the chain from another rank. Thread-safe.
+  void fetch(const RayLink& link, std::int64_t batch);
   /// Ends all waiting (Ranks::give_up()).
   void give_up() { ranks_.give_up(); }
   /// Waits until all ray sums are on all ranks. One thread calls it, after the last batch.
   void end();
 
  private:
-  // Calls work(memory, bytes) for each view of a batch and each array.
-  template <class Work>
-  void each_view(std::int64_t batch, const Work& work);
-  int last_rank() const { return plan_.rank_of(plan_.slabs.back().device); }
+  // Rows of a piece that go to one slab, or, those that are complete, to all ranks. Its messages have a tag of their
+  // own (its number), and are sent and awaited batch by batch.
+  struct Part {
+    RayLink link;
+    Range piece;
+    bool complete;
+  };
+  // Calls work(memory, bytes) for the rows of each view of a batch, of each array.
+  void each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work);
+  void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
+  void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
+  int tag_of(const Part& part) const;
+  int rank_of(std::size_t slab) const { return plan_.rank_of(plan_.slabs[slab].device); }
 
   Transport& transport_;
   const Plan& plan_;
   Ranks& ranks_;
   std::vector<Stack> stacks_;
   Range views_;
+  std::vector<Part> parts_;
   std::mutex mutex_;
-  std::vector<Message> sent_;
+  std::vector<Message> sent_on_, sent_to_all_;
 };
 
 }  // namespace halocline

@@ -58,24 +58,25 @@ void Transport::get(const std::string& array, std::size_t first, std::size_t cou
   }
 }
 
-void Transport::pass_on(std::size_t slab, std::int64_t batch) {
-  if (route_ != nullptr) route_->pass_on(slab, batch);
+void Transport::pass_on(std::size_t slab, std::int64_t batch, Range rows) {
+  if (route_ != nullptr) route_->pass_on(slab, batch, rows);
   const std::lock_guard lock(mutex_);
-  passed_on_.insert({slab, batch});
+  passed_on_[{slab, batch}].add(rows);
   changed_.notify_all();
 }
 
-bool Transport::passed_on(std::size_t slab, std::int64_t batch) {
+bool Transport::passed_on(const RayLink& link, std::int64_t batch) {
   const std::lock_guard lock(mutex_);
-  return passed_on_.contains({slab, batch});
+  const auto found = passed_on_.find({link.from, batch});
+  return found != passed_on_.end() && found->second.contains(link.rows);
 }
 
-void Transport::await(std::size_t slab, std::int64_t batch) {
-  if (route_ != nullptr && route_->is_elsewhere(slab)) return route_->fetch(slab, batch);
+void Transport::await(const RayLink& link, std::int64_t batch) {
+  if (route_ != nullptr && route_->is_elsewhere(link.from)) return route_->fetch(link, batch);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });
-  if (!passed_on_.contains({slab, batch}))
-    throw ClError("the device with the slabs below has failed", failed_before, {});
+  const RangeSet& there = passed_on_[{link.from, batch}];
+  changed_.wait(lock, [&] { return failed_ || there.contains(link.rows); });
+  if (!there.contains(link.rows)) throw ClError("the device with the slabs below has failed", failed_before, {});
 }
 
 void Transport::begin_step(RayRoute* route) {

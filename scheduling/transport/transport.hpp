@@ -1,5 +1,5 @@
-// Data that the devices' parts of a run share: arrays of the whole run in host memory, and batches of ray sums that a
-// device hands to the next one. The parts, threads of one process, share nothing else.
+// Data that the devices' parts of a run share: arrays of the whole run in host memory, and ray sums that go from slab
+// to slab. The parts, threads of one process, share nothing else.
 #pragma once
 
 #include <condition_variable>
@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "host/system/uninitialised.hpp"
 #include "host/volume/volume_source.hpp"
+#include "scheduling/planning/range_set.hpp"
+#include "scheduling/planning/ray_chain.hpp"
 
 namespace halocline {
 
@@ -48,12 +49,12 @@ class Transport {
   void get(const std::string& array, VolumeSink& to) const { get(array, 0, to.grid().count(), to); }
   void get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const;
 
-  /// Reports that the ray sums of a batch over all slabs up to `slab` are stored.
-  void pass_on(std::size_t slab, std::int64_t batch);
-  /// True after pass_on() with the same arguments.
-  bool passed_on(std::size_t slab, std::int64_t batch);
-  /// Waits for pass_on(). Throws ClError after fail().
-  void await(std::size_t slab, std::int64_t batch);
+  /// Reports that the sums of these rows of a batch, named by its first view, over all slabs up to `slab` are stored.
+  void pass_on(std::size_t slab, std::int64_t batch, Range rows);
+  /// True after pass_on() of all rows of the link.
+  bool passed_on(const RayLink& link, std::int64_t batch);
+  /// Waits until they are passed on, perhaps by another rank. Throws ClError after fail().
+  void await(const RayLink& link, std::int64_t batch);
   /// Begins a step, in which nothing has been passed on yet. route: of its ray sums between ranks, kept by reference;
   /// nullptr: all slabs are here.
   void begin_step(RayRoute* route = nullptr);
@@ -69,7 +70,7 @@ class Transport {
   std::map<std::string, const VolumeSource*> sources_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<std::pair<std::size_t, std::int64_t>> passed_on_;
+  std::map<std::pair<std::size_t, std::int64_t>, RangeSet> passed_on_;  // rows by slab and batch
   bool failed_ = false;
 };
 

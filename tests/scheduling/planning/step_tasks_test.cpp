@@ -63,6 +63,10 @@ Plan plan_of(const Program& program, const Split& split) {
   return plan_program(program, devices, options);
 }
 
+std::vector<Task> tasks_on(const Program& program, const Step& step, const Plan& plan, int device) {
+  return tasks_of(program, step, views_of(step, program.needs, {}), plan, device, {step, plan});
+}
+
 TEST(Tasks, GiveEveryRayEverySlabOnceInOrder) {
   const Program program = program_of({5, 4, 7}, {6, 5, 9});
   for (const Split& split : splits()) {
@@ -71,8 +75,7 @@ TEST(Tasks, GiveEveryRayEverySlabOnceInOrder) {
     std::int64_t views = 0;
     std::map<std::int64_t, int> begun;
     for (int device = 0; device < split.devices; ++device)
-      for (const Task& task :
-           tasks_of(program, program.each[0], views_of(program.each[0], program.needs, {}), plan, device)) {
+      for (const Task& task : tasks_on(program, program.each[0], plan, device)) {
         EXPECT_EQ(plan.slabs[task.slab].device, device);
         EXPECT_LE(task.views.count(), plan.batch);
         EXPECT_EQ(task.rows, (Range{0, 5}));
@@ -99,8 +102,7 @@ TEST(Tasks, GiveEveryVoxelEveryViewOnceInOrder) {
     const Plan plan = plan_of(program, split);
     std::map<std::size_t, std::int64_t> next;
     for (int device = 0; device < split.devices; ++device)
-      for (const Task& task :
-           tasks_of(program, program.each[2], views_of(program.each[2], program.needs, {}), plan, device)) {
+      for (const Task& task : tasks_on(program, program.each[2], plan, device)) {
         EXPECT_EQ(task.views.begin, next[task.slab]);
         EXPECT_EQ(task.begins, task.views.begin == 0);
         next[task.slab] = task.views.end;
@@ -119,11 +121,9 @@ TEST(Tasks, GoOverEveryViewAndSliceOnce) {
     const Plan plan = plan_of(program, split);
     std::multiset<std::int64_t> views, slices;
     for (int device = 0; device < split.devices; ++device) {
-      for (const Task& task :
-           tasks_of(program, program.each[1], views_of(program.each[1], program.needs, {}), plan, device))
+      for (const Task& task : tasks_on(program, program.each[1], plan, device))
         for (auto view = task.views.begin; view < task.views.end; ++view) views.insert(view);
-      for (const Task& task :
-           tasks_of(program, program.each[3], views_of(program.each[3], program.needs, {}), plan, device))
+      for (const Task& task : tasks_on(program, program.each[3], plan, device))
         for (auto z = plan.slabs[task.slab].interior.begin; z < plan.slabs[task.slab].interior.end; ++z)
           slices.insert(z);
     }
