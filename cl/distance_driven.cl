@@ -10,10 +10,10 @@
 // of the pixel's shadow on the plane, which blurs by its excess over the shadow: an approximation, and the same in both directions. The
 // weights of a plane that the shadow does not leave add up to path. w is kept between LEAST_WIDTH and the given `widest`.
 //
-// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column]. No halo: a
-// ray adds slice after slice, and within a slice plane after plane, so slabs in increasing order add the same numbers in the same order as
-// one slab does. Back-projecting, rows `row_begin` to `row_begin + held` of the detector are held; lines[view][row][column][3] = b and c as
-// lines, and the steps of each a column and a row as lines, values[view][row][column] = path * raw and the axis that the ray follows (both
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column], of which
+// rows `row_begin` to `row_begin + held` of the detector are held. No halo: a ray adds slice after slice, and within a slice plane after
+// plane, so slabs in increasing order add the same numbers in the same order as one slab does. Back-projecting, lines[view][row][column][3] =
+// b and c as lines, and the steps of each a column and a row as lines, values[view][row][column] = path * raw and the axis that the ray follows (both
 // from distance_driven_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays may
 // follow. It adds in the order of views, rows and columns.
 //

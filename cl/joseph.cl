@@ -7,8 +7,8 @@
 //
 //   volume(a, b', c') += (1 - |b(a) - b'|) * path * raw(ray) * (1 - |c(a) - c'|),      with the b, c, path that the projector computes.
 //
-// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column].
-// Projecting, halo: one slice above. Back-projecting, no halo; rows `row_begin` to `row_begin + held` of the detector are held;
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column], of which
+// rows `row_begin` to `row_begin + held` of the detector are held. Projecting, halo: one slice above. Back-projecting, no halo;
 // lines[view][row][column] = slope_b, shift_b, slope_c, shift_c and values[view][row][column] = path * raw and the axis that the ray
 // follows (both from joseph_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays
 // may follow.

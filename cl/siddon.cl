@@ -9,8 +9,8 @@
 // computes the same t of each ray that may cross a voxel's box: the same length to the last bit. It adds in the order of views, rows and
 // columns.
 //
-// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column]. No halo.
-// Back-projecting, rows `row_begin` to `row_begin + held` of the detector are held; lines[view][row][column] = inverse_x, inverse_y,
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column], of which
+// rows `row_begin` to `row_begin + held` of the detector are held. No halo. Back-projecting, lines[view][row][column] = inverse_x, inverse_y,
 // inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
 // as in backproject.cl.
 //

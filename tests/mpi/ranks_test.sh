@@ -112,6 +112,7 @@ test_solvers() {
   same v.mha -- "${scan[@]}" --method sirt --iterations 4 -o v.mha
   same w.mha -- "${scan[@]}" --method cgls --iterations 5 -o w.mha
   same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
+  same z.mha -- "${scan[@]}" --method cgls --iterations 3 --device-memory 130K -o z.mha
   same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
 }
 
