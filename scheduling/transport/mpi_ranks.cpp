@@ -1,5 +1,7 @@
 // The ranks of MPI, the only place that knows it. Calls are serialised, and none waits within the library: ranks that
 // share processors would take them from those that compute.
+#define OMPI_SKIP_MPICXX  // the C++ interface of MPI 2
+#define MPICH_SKIP_MPICXX
 #include <fmt/format.h>
 #include <mpi.h>
 

@@ -138,13 +138,4 @@ RanksInUse::~RanksInUse() {
   if (joined == joined_.get()) joined = nullptr;
 }
 
-#ifndef HALOCLINE_WITH_MPI
-std::unique_ptr<Ranks> make_mpi_ranks() {
-  throw std::logic_error("this build has no MPI");
-}
-std::string mpi_library() {
-  return {};
-}
-#endif
-
 }  // namespace halocline
