@@ -88,7 +88,8 @@ namespace {
 // RunOptions::planned if it fits the program and the devices, else another plan.
 Plan plan_of_run(const Program& program, const std::vector<Device>& devices, const RunOptions& options) {
   const auto trial = trial_of(program);
-  const bool learned = trial && learn_kernel_rate(program.needs, devices, *trial);
+  Ranks& all = options.plan.all_devices.empty() ? one_rank() : ranks();
+  const bool learned = all.any("whether rates are new", trial && learn_kernel_rate(program.needs, devices, *trial));
   const auto& before = options.planned;
   if (before && !learned && is_for(*before, devices) && is_plan_of(*before, program.needs) &&
       !(before->streamed && can_end_early(options))) {
@@ -97,6 +98,7 @@ Plan plan_of_run(const Program& program, const std::vector<Device>& devices, con
     return plan;
   }
   PlanOptions how = options.plan;
+  if (learned) plan_with_all(how, devices, all);
   if (can_end_early(options)) how.may_stream = false;
   return plan_program(program, device_models(devices), how);
 }

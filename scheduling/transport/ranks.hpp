@@ -59,6 +59,11 @@ class Ranks {
   /// and the others would wait for ranks that wait for it.
   void give_up();
 
+  /// Tells the first rank that this one has failed: its waiting for messages ends with Interrupted.
+  virtual void report_failure() {}
+  /// On the first rank: another one has reported a failure.
+  virtual bool failed_elsewhere() { return false; }
+
   /// Ends the processes of all ranks; those of the launcher end with `code`, too.
   [[noreturn]] virtual void abort(int code);
 
@@ -72,8 +77,9 @@ Ranks& ranks();
 Ranks& one_rank();
 
 /// Joins the ranks that a launcher of MPI has started, during its lifetime. HALOCLINE_MPI=off in the environment keeps
-/// each process for itself, and is set for child processes. Throws InputError where several processes were started and
-/// this build has no MPI, or another library of MPI than the launcher.
+/// each process for itself, and is set for child processes meanwhile. Throws InputError where several processes were
+/// started and this build has no MPI, or another library of MPI than the launcher, and where MPI has ended in the
+/// launch.
 class RanksInUse {
  public:
   RanksInUse();
@@ -85,10 +91,8 @@ class RanksInUse {
   std::unique_ptr<Ranks> joined_;
 };
 
-/// Number of processes that the launcher of this one started, from its environment: 0 where none did.
-int launched_processes();
-
-/// The ranks of MPI: initialises it, and ends it at destruction. In builds with MPI.
+/// The ranks of MPI: initialises it, and ends it at destruction, unless the program does so itself (mpi4py). In builds
+/// with MPI. Throws InputError where MPI has ended in this process.
 std::unique_ptr<Ranks> make_mpi_ranks();
 /// Name and version of the library of MPI; empty in builds without.
 std::string mpi_library();
