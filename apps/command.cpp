@@ -173,7 +173,7 @@ int fail(const std::string& command, const std::string& text, int code, bool com
 void leave_the_rest_to_the_first_rank(CommonOptions& common) {
   common.quiet = true;
   common.log_level = "error";
-  common.report = common.trace = common.html = "";
+  common.report = common.html = "";
 }
 
 // The command of a rank that prints what CLI11 knows.

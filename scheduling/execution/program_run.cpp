@@ -103,6 +103,20 @@ Plan plan_of_run(const Program& program, const std::vector<Device>& devices, con
   return plan_program(program, device_models(devices), how);
 }
 
+RunResult run_in_form(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  switch (request.program.needs.form) {
+    case ProgramForm::stencil:
+      return run_stencil(request, devices, plan);
+    case ProgramForm::voxel_sums:
+      return run_voxel_sums(request, devices, plan);
+    case ProgramForm::ray_sums:
+      return run_ray_sums(request, devices, plan);
+    case ProgramForm::steps:
+      return run_steps(request, devices, plan);
+  }
+  throw std::logic_error("no such form of a program");
+}
+
 }  // namespace
 
 RunResult run_program(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
@@ -114,18 +128,10 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   require_same_plan(plan, ranks_of(plan));
   if (plan.several_ranks() && (output.data() != nullptr || output.on_devices()))
     throw std::logic_error("several ranks write the result of " + program.needs.algorithm + " to one file, in pieces");
-  const RunRequest request{ready, inputs, output, options};
-  switch (program.needs.form) {
-    case ProgramForm::stencil:
-      return run_stencil(request, working, plan);
-    case ProgramForm::voxel_sums:
-      return run_voxel_sums(request, working, plan);
-    case ProgramForm::ray_sums:
-      return run_ray_sums(request, working, plan);
-    case ProgramForm::steps:
-      return run_steps(request, working, plan);
-  }
-  throw std::logic_error("no such form of a program");
+  const std::size_t sent = ranks_of(plan).sent();
+  RunResult result = run_in_form({ready, inputs, output, options}, working, plan);
+  result.rank_bytes = static_cast<double>(ranks_of(plan).sent() - sent);
+  return result;
 }
 
 RunResult run_program(const Program& program, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

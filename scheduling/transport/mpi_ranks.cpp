@@ -106,6 +106,7 @@ class MpiRanks : public Ranks {
   int size() const override { return size_; }
 
   Message send(int to, int tag, const std::byte* from, std::size_t bytes) override {
+    sent_ += bytes;
     return begin(Kind::sends, bytes, [&](std::size_t at, int count, MPI_Request* request) {
       call(MPI_Isend, from + at, count, MPI_BYTE, to, tag, all_, request);
     });

@@ -50,6 +50,7 @@ void Message::wait() {
 std::vector<std::string> Ranks::gather(const std::string& what, const std::string& own) {
   if (!several()) return {own};
   auto all = gather_bytes(what + '\n' + own);
+  sent_ += (what.size() + 1 + own.size()) * static_cast<std::size_t>(size() - 1);
   for (int n = 0; n < size(); ++n) {
     std::string& bytes = all[static_cast<std::size_t>(n)];
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());

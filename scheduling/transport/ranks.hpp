@@ -2,6 +2,7 @@
 // started is the only rank.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -59,6 +60,9 @@ class Ranks {
   /// and the others would wait for ranks that wait for it.
   void give_up();
 
+  /// Bytes that this rank has sent to others: messages, and what it gathered.
+  std::size_t sent() const { return sent_; }
+
   /// Tells the first rank that this one has failed: its waiting for messages ends with Interrupted.
   virtual void report_failure() {}
   /// On the first rank: another one has reported a failure.
@@ -69,6 +73,7 @@ class Ranks {
 
  protected:
   virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
+  std::atomic<std::size_t> sent_{0};
 };
 
 /// The ranks that a RanksInUse has joined, else the form of one rank.
