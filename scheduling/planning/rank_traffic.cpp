@@ -1,6 +1,7 @@
 #include "scheduling/planning/rank_traffic.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "scheduling/planning/cost.hpp"
@@ -11,14 +12,14 @@ namespace {
 
 // Slices between `low` below a part of the volume and `high` above it, cut at the slices that the device holds, that
 // other ranks have: they are received.
-double slices_of_others(const Plan& plan, const SlabPlan& part, double low, double high) {
+double slices_of_others(const Plan& plan, const SlabPlan& part, std::int64_t low, std::int64_t high) {
   const Range own = part.interior;
-  const Range read{std::max(part.extended.begin, own.begin - static_cast<std::int64_t>(low)),
-                   std::min(part.extended.end, own.end + static_cast<std::int64_t>(high))};
+  const Range read{std::max(part.extended.begin, own.begin - low), std::min(part.extended.end, own.end + high)};
   double slices = 0;
   for (const SlabPlan& other : plan.slabs)
-    if (plan.rank_of(other.device) != plan.rank_of(part.device))
-      slices += static_cast<double>(common(read, other.interior).count());
+    if (const Range shared = common(read, other.interior);
+        !shared.empty() && plan.rank_of(other.device) != plan.rank_of(part.device))
+      slices += static_cast<double>(shared.count());
   return slices;
 }
 
@@ -38,17 +39,33 @@ std::vector<SlabPlan> parts_of_devices(const Plan& plan) {
   return parts;
 }
 
-// Halos that a device receives in all passes, for the next pass or its reduction.
+// Number of exchanges by the iterations that they are for: those of the next pass, or none but its reduction.
+std::map<int, double> exchanges_by_depth(const Plan& plan) {
+  const Requirements& needs = plan.requirements;
+  const int deep = std::max(1, plan.iterations_per_exchange);
+  if (!plan.resident) return {{deep, plan.passes}};
+  std::map<int, double> exchanges;
+  int done = 0;
+  const auto until = [&](int due) {
+    while (done < due) {
+      done += std::min(deep, due - done);
+      exchanges[std::min(deep, needs.iterations - done)] += 1;
+    }
+  };
+  for (const int due : needs.reductions) until(std::min(due, needs.iterations));
+  until(needs.iterations);
+  return exchanges;
+}
+
+// Halos that a device receives in all passes.
 double received_halos(const Plan& plan, const SlabPlan& part) {
   const Requirements& needs = plan.requirements;
-  const double extra = needs.reduction_halo, deep = plan.iterations_per_exchange;
-  const auto slices = [&](double low, double high) {
-    return slices_of_others(plan, part, std::max(extra, low), std::max(extra, high));
-  };
-  const bool begins_with_sums = !needs.reductions.empty() && needs.reductions.front() == 0;
-  const double exchanges = plan.resident ? std::max(0.0, plan.passes - (begins_with_sums ? 2 : 1)) : plan.passes;
-  return slice_bytes(needs).state *
-         (exchanges * slices(deep * needs.halo_low, deep * needs.halo_high) + (plan.resident ? slices(0, 0) : 0));
+  double slices = 0;
+  for (const auto& [iterations, count] : exchanges_by_depth(plan))
+    slices +=
+        count * slices_of_others(plan, part, std::max<std::int64_t>(iterations * needs.halo_low, needs.reduction_halo),
+                                 std::max<std::int64_t>(iterations * needs.halo_high, needs.reduction_halo));
+  return slice_bytes(needs).state * slices;
 }
 
 // Sums of a slice, for each reduction, go to all other ranks.

@@ -16,9 +16,14 @@
 namespace halocline {
 namespace {
 
+// Variables of launchers, which are no settings of Halocline.
+const char* variable(const char* name) {
+  return std::getenv(name);
+}
+
 std::optional<int> number_in(std::initializer_list<const char*> names) {
   for (const char* name : names)
-    if (const char* value = std::getenv(name)) return std::atoi(value);
+    if (const char* value = variable(name)) return std::atoi(value);
   return std::nullopt;
 }
 
@@ -32,9 +37,9 @@ bool socket_is_closed() {
 
 // PMIx's launchers have a folder for a launch, which they remove at its end.
 bool left_a_mark() {
-  const char* const folder = std::getenv("PMIX_SERVER_TMPDIR");
-  const char* const launch = std::getenv("PMIX_NAMESPACE");
-  const char* const rank = std::getenv("PMIX_RANK");
+  const char* const folder = variable("PMIX_SERVER_TMPDIR");
+  const char* const launch = variable("PMIX_NAMESPACE");
+  const char* const rank = variable("PMIX_RANK");
   if (folder == nullptr || launch == nullptr || rank == nullptr) return false;
   const auto path = std::filesystem::path(folder) / fmt::format("halocline.{}.{}", launch, rank);
   const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -46,7 +51,7 @@ bool left_a_mark() {
 
 // Open MPI; MPICH, Intel MPI and Slurm's PMI-2; PMIx, whose number of processes Slurm alone says.
 std::optional<Launch> current_launch() {
-  const bool pmix = std::getenv("PMIX_RANK") != nullptr;
+  const bool pmix = variable("PMIX_RANK") != nullptr;
   auto processes = number_in({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
   if (!processes && pmix) processes = number_in({"SLURM_STEP_NUM_TASKS"});
   if (!processes && !pmix) return std::nullopt;
