@@ -255,7 +255,7 @@ print(f"{predicted} bytes predicted, {actual} sent: {what}")
 PY
   }
   traffic --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
-  traffic --method pdu --alpha 20 --iterations 61
+  traffic --method pdu --alpha 20 --gap 0 --iterations 61
   traffic --method tvgd
   on "$n" denoise -i noisy.mha --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run"; }

@@ -24,8 +24,7 @@ using testing::HasSubstr;
 const std::string machines = std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/";
 
 TEST(PlanCommand, needsNoDevice) {
-  for (const char* machine :
-       {"w8100x4.json", "h200.json", "h200x8.json", "laptop.json", "cluster-node.json", "cluster.json"})
+  for (const char* machine : {"w8100x4.json", "h200.json", "h200x8.json", "laptop.json", "cluster-node.json"})
     for (const char* method : {"pdu", "tvgd", "fdk", "project", "backproject"}) {
       const Ran ran =
           run({"plan", "--machine", machines + machine, "--method", method, "--size", "256", "--device", "none such"});
