@@ -149,13 +149,17 @@ std::string command_line_of(int argc, const char* const* argv) {
   return line;
 }
 
-// With several ranks ends all of them. The first one is given time to say what it may have in common with the others.
+// With several ranks ends all of them. The first one is given time to say what it may have in common with the others;
+// an interrupt is `common`, and said by the first one alone, unless the failure of another one ended its work.
 int fail(const std::string& command, const std::string& text, int code, bool common = false) {
   constexpr std::chrono::milliseconds to_speak{2000}, to_be_heard{300};
   Ranks& all = ranks();
-  if (!all.first()) std::this_thread::sleep_for(to_speak);
+  if (!common) all.report_failure();
+  const bool silent = common && (!all.first() || all.failed_elsewhere());
+  if (!all.first() || silent) std::this_thread::sleep_for(to_speak);
+  if (all.first() && silent) std::this_thread::sleep_for(2 * to_be_heard);
   std::fflush(stdout);
-  if (common && !all.first()) all.abort(code);
+  if (silent) all.abort(code);
   write_stderr(fmt::format("halocline{}{}: {}error: {}\n", command.empty() ? "" : " ", command,
                            all.several() ? fmt::format("rank {}: ", all.rank()) : "", text));
   if (all.several()) {
@@ -169,7 +173,13 @@ int fail(const std::string& command, const std::string& text, int code, bool com
 void leave_the_rest_to_the_first_rank(CommonOptions& common) {
   common.quiet = true;
   common.log_level = "error";
-  common.report = common.trace = common.html = "";
+  common.report = common.html = "";
+}
+
+// The command of a rank that prints what CLI11 knows.
+std::string asked_for(const std::string& command, const CLI::Success& success) {
+  const bool version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
+  return fmt::format("{}{}{}", command, command.empty() ? "" : " ", version ? "--version" : "--help");
 }
 
 void join_ranks(std::optional<RanksInUse>& joined) {
@@ -213,6 +223,7 @@ int run_command(int argc, const char* const* argv) {
       const auto words = app.remaining(true);
       if (!words.empty() && !innermost(app).get_subcommands([](const CLI::App*) { return true; }).empty())
         throw CLI::ExtrasError(words);  // help of a subcommand that does not exist
+      require_same_command(ranks(), version_text(), asked_for(command, success), {});
       const int code = app.exit(success);
       std::cout.flush();
       return std::cout ? code : fail(command, "the standard output could not be written", 1);

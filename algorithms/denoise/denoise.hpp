@@ -75,6 +75,7 @@ struct DenoiseResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
+  double rank_bytes = 0;            // RunResult::rank_bytes
   std::vector<StageRecord> stages;  // of a path: those that were begun; numbers above are those of the last
   bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
   StoppedBy stopped_by = StoppedBy::iterations;

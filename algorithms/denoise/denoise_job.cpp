@@ -144,6 +144,7 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.seconds = run.seconds;
   result.peak_bytes = run.peak_bytes;
   result.bus_bytes = run.bus_bytes;
+  result.rank_bytes = run.rank_bytes;
 }
 
 }  // namespace

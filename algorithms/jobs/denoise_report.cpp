@@ -47,6 +47,7 @@ RunResult run_of(const DenoiseResult& result) {
   run.seconds = result.seconds;
   run.peak_bytes = result.peak_bytes;
   run.bus_bytes = result.bus_bytes;
+  run.rank_bytes = result.rank_bytes;
   run.stopped_by = result.stopped_by;
   return run;
 }

@@ -41,6 +41,33 @@ std::uint32_t crc_of_rest(const PieceHead& head) {
   return crc_of(reinterpret_cast<const char*>(&head) + sizeof head.crc, sizeof head - sizeof head.crc);
 }
 
+std::string file_of_rank(const std::string& path, int rank) {
+  return rank == 0 ? path : fmt::format("{}.rank{}", path, rank);
+}
+
+// The files of all ranks that are there, in order.
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code code;
+  std::vector<std::string> files;
+  if (fs::exists(path, code)) files.push_back(path);
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string start = fs::path(path).filename().string() + ".rank";
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? fs::path(".") : folder, code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(start) && name.size() > start.size() &&
+        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(start.size()), name.end(),
+                    [](char c) { return c >= '0' && c <= '9'; }))
+      files.push_back(path + name.substr(start.size() - 5));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// Ranks deal out what one of them has to do.
+bool is_for(const Ranks& ranks, std::size_t n) {
+  return n % static_cast<std::size_t>(ranks.size()) == static_cast<std::size_t>(ranks.rank());
+}
+
 // The voxels of each slice that is there as a whole.
 std::vector<Range> whole_slices(const RangeSet& voxels, const Grid& grid) {
   const auto slice = static_cast<std::int64_t>(grid.slice());
@@ -72,6 +99,16 @@ struct OutputCheckpoint::Piece {
   std::size_t result = 0, first = 0, count = 0;
   std::uint64_t at = 0;
   std::uint32_t crc = 0;
+  std::shared_ptr<const CheckpointReader> file;
+};
+
+// The file of a rank.
+struct OutputCheckpoint::Part {
+  std::shared_ptr<const CheckpointReader> file;
+  std::string path;
+  std::size_t frame = 0, clamped = 0;
+  std::uint64_t end = 0;  // of its pieces
+  std::vector<Piece> pieces = {};
 };
 
 class OutputCheckpoint::Result : public OutputStore {
@@ -83,7 +120,6 @@ class OutputCheckpoint::Result : public OutputStore {
   RangeSet give_back(VolumeSink& output) override {
     RangeSet given;
     if (pieces.empty()) return given;
-    const CheckpointReader file(checkpoint_.path_);
     RangeSet found, slices;  // not what was kept since
     for (const auto& piece : pieces) found.add(range_of(piece.first, piece.count));
     for (const auto& slice : whole_slices(found, checkpoint_.grid_)) slices.add(slice);
@@ -100,10 +136,11 @@ class OutputCheckpoint::Result : public OutputStore {
       }
     parallel_parts(parts.size(), [&](std::size_t n) {
       check_interrupt();
+      if (!is_for(checkpoint_.ranks_, n)) return;
       const auto& [piece, part] = parts[n];
       const auto first = static_cast<std::size_t>(part.begin), count = static_cast<std::size_t>(part.count());
       UninitialisedVector<float> values(count);
-      file.read(piece->at + (first - piece->first) * sizeof(float), count * sizeof(float), values.data());
+      piece->file->read(piece->at + (first - piece->first) * sizeof(float), count * sizeof(float), values.data());
       output.write(first, count, values.data());
     });
     return slices;
@@ -123,7 +160,7 @@ class OutputCheckpoint::Result : public OutputStore {
 };
 
 OutputCheckpoint::OutputCheckpoint(std::string path, const Grid& grid, std::vector<std::string> results)
-    : path_(std::move(path)), grid_(grid) {
+    : path_(std::move(path)), own_(file_of_rank(path_, ranks().rank())), ranks_(ranks()), grid_(grid) {
   for (auto& name : results) results_.push_back(std::make_unique<Result>(*this, std::move(name), results_.size()));
 }
 
@@ -137,43 +174,55 @@ std::size_t OutputCheckpoint::most_bytes() const {
 
 void OutputCheckpoint::check(bool resume) const {
   const auto bytes = static_cast<double>(most_bytes());
-  check_checkpoint(path_, bytes, fmt::format("the slices of this run take up to {}", bytes_text(bytes)), resume);
+  const std::string what = fmt::format("the slices of this run take up to {}", bytes_text(bytes));
+  for (const auto& file : files_of(path_)) check_checkpoint(file, 0, what, resume);
+  check_checkpoint(own_, bytes, what, resume);
 }
 
-bool OutputCheckpoint::resume() {
-  std::error_code code;
-  if (!fs::exists(path_, code)) return false;
-  const CheckpointReader file(path_);
-  const auto head = read_checkpoint_head(file, slab_magic, path_, false);
-  const auto text = read_checkpoint_text(file, head, path_);
-  take_description(path_, [&] {
-    require_same_job(text.at("job"), job_, path_);
-    frame_ = whole_of<std::size_t>(text.at("frame"), "frame", path_);
-    clamped_ = whole_of<std::size_t>(text.at("clamped"), "clamped", path_);
+// The head of a file, and its pieces up to the first one that was being written.
+OutputCheckpoint::Part OutputCheckpoint::read_part(const std::string& path) const {
+  Part part{std::make_shared<const CheckpointReader>(path), path};
+  const CheckpointReader& file = *part.file;
+  const auto head = read_checkpoint_head(file, slab_magic, path, false);
+  const auto text = read_checkpoint_text(file, head, path);
+  take_description(path, [&] {
+    require_same_job(text.at("job"), job_, path);
+    part.frame = whole_of<std::size_t>(text.at("frame"), "frame", path);
+    part.clamped = whole_of<std::size_t>(text.at("clamped"), "clamped", path);
   });
-
-  std::vector<Piece> pieces;
-  std::uint64_t end = head.begin + head.bytes;
+  std::uint64_t& end = part.end = head.begin + head.bytes;
   for (PieceHead next; file.bytes() - end >= sizeof next;) {
     file.read(end, sizeof next, &next);
     const std::uint64_t left = file.bytes() - end - sizeof next;
     const bool good = next.crc == crc_of_rest(next) && next.result < results_.size() && next.first < grid_.count() &&
                       next.count <= grid_.count() - next.first;
     if (!good || next.count > left / sizeof(float)) break;  // it was being written, or all from here on is lost
-    pieces.push_back({next.result, next.first, next.count, end + sizeof next, next.voxels_crc});
+    part.pieces.push_back({next.result, next.first, next.count, end + sizeof next, next.voxels_crc, part.file});
     end += sizeof next + next.count * sizeof(float);
   }
-  std::vector<char> good(pieces.size(), 0);
+  return part;
+}
+
+// Takes the pieces of the frame that are good. Each rank looks at some of them.
+void OutputCheckpoint::take_pieces(const std::vector<Part>& parts) {
+  std::vector<Piece> pieces;
+  for (const Part& part : parts)
+    if (part.frame == frame_) pieces.insert(pieces.end(), part.pieces.begin(), part.pieces.end());
+  std::string good(pieces.size(), '0');
   parallel_parts(pieces.size(), [&](std::size_t n) {
     check_interrupt();
+    if (!is_for(ranks_, n)) return;
     UninitialisedVector<float> values(pieces[n].count);
-    file.read(pieces[n].at, values.size() * sizeof(float), values.data());
-    good[n] = crc_of(values.data(), values.size() * sizeof(float)) == pieces[n].crc ? 1 : 0;
+    pieces[n].file->read(pieces[n].at, values.size() * sizeof(float), values.data());
+    good[n] = crc_of(values.data(), values.size() * sizeof(float)) == pieces[n].crc ? '1' : '0';
   });
+  const auto found = ranks_.gather("good pieces of the checkpoint", good);
   std::size_t damaged = 0;
   for (std::size_t n = 0; n < pieces.size(); ++n) {
-    damaged += good[n] != 0 ? 0 : 1;
-    if (good[n] == 0) continue;
+    if (std::none_of(found.begin(), found.end(), [&](const std::string& each) { return each.at(n) == '1'; })) {
+      ++damaged;
+      continue;
+    }
     Result& result = *results_[pieces[n].result];
     result.pieces.push_back(pieces[n]);
     result.kept.add(range_of(pieces[n].first, pieces[n].count));
@@ -181,7 +230,21 @@ bool OutputCheckpoint::resume() {
   if (damaged > 0)
     library_log()->warn("`checkpoint` '{}': {} the wrong checksum and will be computed again", path_,
                         plural(damaged, "piece has", "pieces have"));
-  open(end);
+}
+
+bool OutputCheckpoint::resume() {
+  std::vector<Part> parts;
+  for (const auto& path : files_of(path_)) parts.push_back(read_part(path));
+  ranks_.meet("the checkpoint has been read");  // its ends may be cut
+  if (parts.empty()) return false;
+  // A frame was finished before any rank began the next one.
+  const auto last =
+      std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.frame < b.frame; });
+  frame_ = last->frame;
+  clamped_ = last->clamped;
+  take_pieces(parts);
+  for (const Part& part : parts)
+    if (part.path == own_ && part.frame == frame_) open(part.end);
   return true;
 }
 
@@ -216,7 +279,7 @@ double OutputCheckpoint::left(const std::string& name) const {
 void OutputCheckpoint::create() {
   const std::string text = checkpoint_text({{"job", job_}, {"frame", frame_}, {"clamped", clamped_}});
   const CheckpointHead head = checkpoint_head(slab_magic, text, sizeof head);
-  TemporaryFile file(path_, ".tmp");
+  TemporaryFile file(own_, ".tmp");
   file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
   file.write_at(sizeof head, text.data(), text.size());
   file.commit();
@@ -225,9 +288,9 @@ void OutputCheckpoint::create() {
 
 // Cuts the file at `end`.
 void OutputCheckpoint::open(std::uint64_t end) {
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  descriptor_ = ::open(own_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0)
-    throw FileError(fmt::format("cannot write `checkpoint` '{}': {}; choose a file that you may write to.", path_,
+    throw FileError(fmt::format("cannot write `checkpoint` '{}': {}; choose a file that you may write to.", own_,
                                 std::generic_category().message(errno)));
   end_ = end;
   synced_ = Clock::now();
@@ -254,11 +317,11 @@ void OutputCheckpoint::append(std::size_t result, std::size_t first, std::size_t
       const std::lock_guard lock(mutex_);
       if (failed_) return;
       if (descriptor_ < 0) create();
-      write_at(descriptor_, path_, end_, &head, sizeof head);
+      write_at(descriptor_, own_, end_, &head, sizeof head);
       at = end_ + sizeof head;
       end_ = at + count * sizeof(float);
     }
-    write_at(descriptor_, path_, at, values, count * sizeof(float));
+    write_at(descriptor_, own_, at, values, count * sizeof(float));
   } catch (const FileError& error) {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(failed_, true)) library_log()->warn("{} The run goes on and keeps nothing more", error.what());
@@ -286,6 +349,10 @@ std::string OutputCheckpoint::kept_text() const {
 }
 
 std::string OutputCheckpoint::how_to_resume() const {
+  if (ranks_.several() && files_of(path_).empty()) return {};
+  if (ranks_.several())
+    return fmt::format("slices that were finished are in '{}*': the same command with `resume` goes on from there",
+                       path_);
   std::error_code code;
   if (slices() == 0 && frame_ > 0 && fs::exists(path_, code))
     return fmt::format("{} finished: the same command with `resume` goes on from there",
@@ -296,6 +363,7 @@ std::string OutputCheckpoint::how_to_resume() const {
 
 void OutputCheckpoint::remove() {
   close();
+  for (const auto& file : files_of(path_)) remove_checkpoint(file);
   remove_checkpoint(path_);
 }
 

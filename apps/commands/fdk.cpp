@@ -9,10 +9,10 @@
 #include "apps/commands/fdk_checkpoint.hpp"
 #include "apps/commands/fdk_frame.hpp"
 #include "apps/commands/subcommands.hpp"
-#include "apps/job/rank_checks.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/output_type.hpp"
 #include "host/opencl/fft.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -46,8 +46,6 @@ std::size_t reconstruct_frames(const FdkScan& scan, OutputCheckpoint* checkpoint
 
 void run_fdk(Job& job, FdkCommand& command) {
   take_fdk_options(command);
-  if (command.denoise.wanted()) refuse_several_ranks("fdk --denoise", "use fdk, and denoise its volume");
-  if (!command.checkpoint.empty()) refuse_several_ranks("fdk --checkpoint", "leave --checkpoint out");
   const FdkWork work = prepare_fdk(job, command);
   const FdkPlans plans(job, command, work);
   plans.forecast();
@@ -60,7 +58,7 @@ void run_fdk(Job& job, FdkCommand& command) {
   FdkProjections projections(job, command, work, plans.streamed());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);
   const std::size_t clamped = reconstruct_frames({job, command, work, plans, projections}, checkpoint.get());
-  if (checkpoint) checkpoint->remove();
+  if (checkpoint && ranks().first()) checkpoint->remove();  // that of all ranks
   report_clamping(job, work.storage, clamped, "--output-type float32");
 }
 

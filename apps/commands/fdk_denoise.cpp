@@ -10,6 +10,7 @@
 #include "apps/job/report.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -58,15 +59,24 @@ void take_fdk_denoise(FdkDenoise& denoise) {
 DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid, const FdkPlan& fdk,
                            const FdkPlan& variance)
     : devices_(job.devices()), grid_(grid) {
-  std::vector<std::function<Plan(const PlanOptions&)>> jobs{fdk};
-  if (variance) jobs.emplace_back(variance);
+  // The options of a plan, for the devices of all ranks.
+  const auto for_all = [all = job.plan_options()](const std::function<Plan(const PlanOptions&)>& plan) {
+    return [all, plan](PlanOptions options) {
+      options.all_devices = all.all_devices;
+      options.rank = all.rank;
+      return plan(options);
+    };
+  };
+  std::vector<std::function<Plan(const PlanOptions&)>> jobs{for_all(fdk)};
+  if (variance) jobs.emplace_back(for_all(variance));
   jobs.emplace_back(
-      [&](const PlanOptions& options) { return plan_denoise(grid, denoise.parameters, devices_, options); });
+      for_all([&](const PlanOptions& options) { return plan_denoise(grid, denoise.parameters, devices_, options); }));
   const std::size_t last = jobs.size() - 1;
   if (denoise.weighted()) ++volumes_;
   std::vector<PassedVolume> volumes;
-  // Reductions over whole volumes need float64, there or on the host.
-  if (std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().fp64; })) {
+  // Reductions over whole volumes need float64, there or on the host. Several ranks have the volumes in host memory.
+  if (!ranks().several() &&
+      std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().fp64; })) {
     volumes.push_back({volume_name, {{0, "volume"}, {last, "f"}}});
     if (denoise.weighted()) volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
   }

@@ -4,10 +4,13 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "algorithms/preprocessing/hounsfield.hpp"
 #include "apps/job/report.hpp"
 #include "host/system/plural.hpp"
+#include "host/system/thread_pool.hpp"
+#include "scheduling/transport/share_volume.hpp"
 
 namespace halocline {
 namespace {
@@ -39,13 +42,32 @@ class Output {
   InOutputUnit in_unit_;
 };
 
+// All ranks have the array, and each writes a part of it.
 void write_array(Job& job, const DistributedArray& array, ImageSink& image) {
+  const Range slices = slices_to_write(array.grid(), ranks());
+  const std::size_t slice = array.grid().slice(), begin = slice * unsigned_count(slices.begin);
   job.timed("write", [&] {
     image.begin();
-    copy_voxels(array, image);
+    if (!ranks().several()) return copy_voxels(array, image);
+    parallel_ranges(slice * slices.size(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      std::vector<float> piece(count);
+      array.read(begin + first, count, piece.data());
+      image.write(begin + first, count, piece.data());
+    });
   });
   job.images().commit(image);
 }
+
+// A volume in host memory that arrives in pieces: the rest of it is on other ranks.
+class PartOfRank : public VolumeSink {
+ public:
+  explicit PartOfRank(DistributedArray& whole) : whole_(whole) {}
+  const Grid& grid() const override { return static_cast<const VolumeSink&>(whole_).grid(); }
+  void write(std::size_t first, std::size_t count, float* from) override { whole_.write(first, count, from); }
+
+ private:
+  DistributedArray& whole_;
+};
 
 class FrameRun {
  public:
@@ -104,8 +126,11 @@ class FrameRun {
     DistributedArray* arrays[] = {volume.get(), nullptr};
     const auto into = [&](DistributedArray& array, const FdkParameters& parameters, const char* name) {
       with_room(arrays, [&] {
-        InOutputUnit in_unit(array, command_, parameters.variance.has_value());
-        reconstruct(frame_.geometry, parameters, input_, in_unit.sink(), name);
+        PartOfRank part(array);
+        VolumeSink& sink = ranks().several() ? static_cast<VolumeSink&>(part) : array;
+        InOutputUnit in_unit(sink, command_, parameters.variance.has_value());
+        const RunResult run = reconstruct(frame_.geometry, parameters, input_, in_unit.sink(), name);
+        share_volume(run.plan, array.grid(), array.data());
       });
     };
     into(*volume, attenuation_, "fdk");

@@ -31,7 +31,7 @@ namespace {
 
 struct PlanCommand {
   std::string machine, method, interpolation, duals;
-  std::vector<std::string> size, counts;
+  std::vector<std::string> size, counts, node_counts;
   std::optional<std::array<std::size_t, 2>> detector;
   std::optional<int> stages, iterations;
   std::optional<double> gap;
@@ -39,9 +39,9 @@ struct PlanCommand {
   bool json = false;
 };
 
-// The last devices' plan with what the host needs for it.
+// The plan of so many devices of each node, with what the host of a node needs for it.
 struct Forecast {
-  std::size_t devices = 0;
+  std::size_t devices = 0;  // in all
   Plan plan;
   HostMemoryEstimate need;
 };
@@ -159,16 +159,15 @@ double volumes_of(const Plan& plan) {
   return static_cast<double>(1 + inputs) * product(r.size);
 }
 
-std::vector<std::size_t> device_counts(const PlanCommand& command, std::size_t most) {
-  if (command.counts.empty()) return {most};
-  const auto numbers = parse_numbers("--device-count", command.counts);
-  require_whole("--device-count", numbers, 1);
+std::vector<std::size_t> counts_of(const std::string& option, const std::vector<std::string>& given, std::size_t most) {
+  if (given.empty()) return {most};
+  const auto numbers = parse_numbers(option, given);
+  require_whole(option, numbers, 1);
   std::vector<std::size_t> result;
   for (const double number : numbers) {
     result.push_back(static_cast<std::size_t>(number));
     if (result.back() > most)
-      throw InputError(
-          fmt::format("--device-count {}: there {} only {}", result.back(), most == 1 ? "is" : "are", most));
+      throw InputError(fmt::format("{} {}: there {} only {}", option, result.back(), most == 1 ? "is" : "are", most));
   }
   return result;
 }
@@ -201,6 +200,17 @@ nlohmann::json json_of(const Forecast& forecast) {
           {"scratch_bytes", forecast.need.on_scratch()}};
 }
 
+// The plan of the first `count` devices of each of the first nodes.
+Plan plan_of(const PlanCommand& command, const Grid& volume, Machine machine, const std::vector<Device>& here,
+             int nodes, std::size_t count) {
+  machine.devices.resize(count);
+  PlanOptions options;
+  options.host_bandwidth = machine.host_bandwidth * nodes;
+  if (nodes > 1) options.all_devices = machine.devices_of(nodes), options.link_bandwidth = machine.link_bandwidth;
+  const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
+  return plan_for(command, volume, machine.devices, first, options);
+}
+
 void run_plan(Job& job, const PlanCommand& command) {
   const auto names = methods();
   if (std::find(names.begin(), names.end(), command.method) == names.end())
@@ -216,32 +226,30 @@ void run_plan(Job& job, const PlanCommand& command) {
     machine = read_machine(described);
   } else {
     here = job.devices();
-    machine = {"this computer", "", host_memory_bytes(), 0, device_models(here)};
+    machine = {"this computer", "", host_memory_bytes(), 0, device_models(here), 1, 0};
   }
   if (job.common().host_memory > 0) machine.host_memory = job.common().host_memory;
   if (const std::size_t memory = job.common().devices.device_memory; memory > 0)
     for (auto& device : machine.devices) device.memory = memory;
   const Grid volume = volume_of(command);
-  PlanOptions options;
-  options.host_bandwidth = machine.host_bandwidth;
+  const double process = here.empty() ? 0 : static_cast<double>(process_bytes());
+  const bool scratch = !job.common().scratch.empty();
   std::vector<Forecast> forecasts;
-  for (const std::size_t count : device_counts(command, machine.devices.size())) {
-    const std::vector<DeviceModel> devices(machine.devices.begin(),
-                                           machine.devices.begin() + static_cast<std::ptrdiff_t>(count));
-    const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
-    Plan plan = plan_for(command, volume, devices, first, options);
-    const double volumes = volumes_of(plan);
-    const double process = here.empty() ? 0 : static_cast<double>(process_bytes());
-    const HostMemoryEstimate need{
-        process, volumes, plan.host_bytes, volumes, host_state_bytes(plan), !job.common().scratch.empty()};
-    forecasts.push_back({count, std::move(plan), need});
-  }
+  for (const std::size_t nodes :
+       counts_of("--node-count", command.node_counts, static_cast<std::size_t>(machine.nodes)))
+    for (const std::size_t count : counts_of("--device-count", command.counts, machine.devices.size())) {
+      Plan plan = plan_of(command, volume, machine, here, static_cast<int>(nodes), count);
+      const double share = 1 / static_cast<double>(nodes), volumes = volumes_of(plan) * share;
+      const HostMemoryEstimate need{process, volumes, plan.host_bytes * share, volumes, host_state_bytes(plan) * share,
+                                    scratch};
+      forecasts.push_back({nodes * count, std::move(plan), need});
+    }
   auto list = nlohmann::json::array();
   for (const auto& forecast : forecasts) list.push_back(json_of(forecast));
   job.results() = {{"machine", machine.name}, {"forecasts", list}};
   if (command.json)
     job.print(json_text(job.results()));
-  else if (!command.counts.empty())
+  else if (!command.counts.empty() || !command.node_counts.empty())
     job.print(fmt::format("{}\n{}", machine.name, table(forecasts)));
   else
     job.print(fmt::format("{}\n{}{}", machine.name, forecasts[0].plan.text(),
@@ -260,7 +268,7 @@ std::unique_ptr<Command> plan_command() {
   settings
       .add("machine", command->machine,
            "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
-           "laptop, cluster-node). Default: the devices here, as --device chooses them")
+           "laptop, cluster-node, cluster). Default: the devices here, as --device chooses them")
       .unit("FILE|NAME")
       .file(FileKind::json);
   settings.add("method", command->method, fmt::format("One of {}", fmt::join(methods(), ", "))).required().initial("");
@@ -286,8 +294,12 @@ std::unique_ptr<Command> plan_command() {
       .one_of({"exact", "hardware", "half"});
   settings
       .add("device-count", command->counts,
-           "Comma list: a table with the first N devices for each N, and how they scale. Default: all devices, "
-           "and the whole plan")
+           "Comma list: a table with the first N devices (of each node) for each N, and how they scale. Default: "
+           "all devices, and the whole plan")
+      .unit("LIST");
+  settings
+      .add("node-count", command->node_counts,
+           "Comma list, for a machine of several nodes: a table with the first N nodes for each N. Default: all nodes")
       .unit("LIST");
   settings.add("json", command->json, "Print JSON");
   sub->footer =

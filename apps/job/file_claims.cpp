@@ -75,6 +75,17 @@ std::string would_be_taken(const std::string& option, const std::string& path, c
 
 }  // namespace
 
+std::vector<fs::path> files_of_input(const std::string& path) {
+  std::vector<fs::path> files = files_of(path);
+  if (!is_in_memory(path))
+    for (const auto& file : series_files(path)) files.push_back(one_spelling(file));
+  std::error_code code;
+  std::erase_if(files, [&](const fs::path& file) { return !fs::is_regular_file(file, code); });
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
 // Files that a series of slices will have are known by their names alone.
 bool FileClaims::share_a_file(const Claim& a, const Claim& b) {
   const auto would_have = [](const std::string& slices, const Claim& other) {

@@ -7,6 +7,9 @@
 
 namespace halocline {
 
+/// The files that an input consists of, each once, sorted: those of a series, and the voxels beside a header.
+std::vector<std::filesystem::path> files_of_input(const std::string& path);
+
 /// Refuses a path that is an input and an output, or twice an output (InputError), before any work. An empty path is
 /// none.
 class FileClaims {

@@ -15,6 +15,7 @@
 #include "apps/job/option_names.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/rank_checks.hpp"
+#include "apps/job/rank_trace.hpp"
 #include "apps/job/report.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
@@ -147,7 +148,14 @@ void Job::forecast(const Plan& plan, double volumes, double pieces) {
 }
 
 void Job::record(const RunResult& result, const std::string& name) {
-  report_["runs"][name] = run_json(result);
+  auto& run = report_["runs"][name] = run_json(result);
+  if (!ranks().several()) return;
+  double sent = 0;
+  for (const std::string& each : ranks().gather("sent bytes", fmt::format("{}", result.rank_bytes))) {
+    run["sent_by_rank"].push_back(std::stod(each));
+    sent += std::stod(each);
+  }
+  run["actual"]["rank_bytes"] = sent;
 }
 
 void Job::say(const std::string& line) const {
@@ -186,8 +194,10 @@ void Job::finish(bool failed) {
   if (!failed) warn_of_replaced_values();
   try {
     // A job that failed before its first command may have been refused because of this very file.
-    if (trace_ && (!failed || !trace_->entries().empty()))
-      write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
+    const bool several = trace_ && !failed && ranks().several();
+    const auto trace = several ? trace_of_all(*trace_, ranks()) : trace_;
+    if (trace && ranks().first() && (!failed || !trace->entries().empty()))
+      write_file_atomically(common_.trace, [&](std::ostream& out) { trace->write(out); });
   } catch (const std::exception& error) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
+#include <vector>
 
+#include "apps/job/file_claims.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -15,21 +16,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Its size, and the checksum of both of its ends.
-std::string seen_file(const std::string& path) {
-  constexpr std::uintmax_t end_bytes = 1 << 16;
-  std::error_code code;
-  if (!fs::is_regular_file(path, code)) return fs::exists(path, code) ? "no plain file" : "no file";
-  const std::uintmax_t size = fs::file_size(path, code);
-  std::ifstream in(path, std::ios::binary);
+// Their number and size, and the checksum of their names and of blocks that lie evenly in them: of all bytes where they
+// are few.
+std::string seen_files(const std::string& path) {
+  constexpr std::uintmax_t block = 1 << 16, most_blocks = 64;
+  const std::vector<fs::path> files = files_of_input(path);
+  if (files.empty()) return "no file";
+  std::uintmax_t size = 0;
   uLong sum = crc32(0, nullptr, 0);
-  std::string bytes(static_cast<std::size_t>(std::min(size, end_bytes)), '\0');
-  for (const std::uintmax_t at : {std::uintmax_t{0}, size - bytes.size()}) {
-    in.seekg(static_cast<std::streamoff>(at));
-    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    sum = crc32(sum, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(in.gcount()));
+  std::vector<std::uintmax_t> ends;  // of the files, one after the other
+  for (const auto& file : files) {
+    const std::string name = file.filename().string();
+    sum = crc32(sum, reinterpret_cast<const Bytef*>(name.data()), static_cast<uInt>(name.size()));
+    ends.push_back(size += fs::file_size(file));
   }
-  return fmt::format("{} bytes with the checksum {:08x} of their ends", size, sum);
+  const std::uintmax_t blocks = std::min(most_blocks, (size + block - 1) / block);
+  std::string bytes(block, '\0');
+  for (std::uintmax_t n = 0; n < blocks; ++n) {
+    std::uintmax_t at = blocks == 1 ? 0 : n * (size - std::min(size, block)) / (blocks - 1);
+    const std::uintmax_t end = std::min(size, at + block);
+    while (at < end) {
+      const auto number = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+      const std::uintmax_t begin = number == 0 ? 0 : ends[number - 1], now = std::min(end, ends[number]) - at;
+      std::ifstream in(files[number], std::ios::binary);
+      in.seekg(static_cast<std::streamoff>(at - begin));
+      in.read(bytes.data(), static_cast<std::streamsize>(now));
+      sum = crc32(sum, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(in.gcount()));
+      at += now;
+    }
+  }
+  return fmt::format("{}{} bytes with the checksum {:08x} of blocks in them",
+                     files.size() > 1 ? fmt::format("{} files of ", files.size()) : "", size, sum);
 }
 
 // The option that differs, and its values.
@@ -64,7 +81,7 @@ void require_same_command(Ranks& all, const std::string& version, const std::str
 
 void require_same_file(Ranks& all, const std::string& option, const std::string& path) {
   if (!all.several()) return;
-  const auto seen = all.gather("the file of " + option, seen_file(path));
+  const auto seen = all.gather("the file of " + option, seen_files(path));
   for (std::size_t rank = 1; rank < seen.size(); ++rank)
     if (seen[rank] != seen.front())
       throw InputError(fmt::format("{} '{}': rank {} sees {}, and rank 0 {}; put it where all nodes see the same file",

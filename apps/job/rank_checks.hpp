@@ -13,7 +13,8 @@ namespace halocline {
 void require_same_command(Ranks& ranks, const std::string& version, const std::string& command,
                           const nlohmann::json& options);
 
-/// Throws InputError that names a rank which sees another file there than the first one.
+/// Throws InputError that names a rank which sees another file there, or other voxels beside a header, than the first
+/// one. Of large files some blocks are compared.
 void require_same_file(Ranks& ranks, const std::string& option, const std::string& path);
 
 /// Throws InputError if there are several ranks: `what` (an option, a command) is for one process.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/images/image_file.hpp"
+#include "host/system/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -44,6 +45,7 @@ class SharedImage : public ImageSink {
       changed_ += part.changed;
       if (ranks_.first() && rank > 0) image_->add(part);
     }
+    const HeldInterrupts held(true);  // from here on the result is there, and no rank says otherwise
     if (ranks_.first()) image_->commit();
     ranks_.meet("the output has its name");
     if (!ranks_.first()) image_->commit();

@@ -90,7 +90,8 @@ namespace {
 // RunOptions::planned if it fits the program and the devices, else another plan.
 Plan plan_of_run(const Program& program, const std::vector<Device>& devices, const RunOptions& options) {
   const auto trial = trial_of(program);
-  const bool learned = trial && learn_kernel_rate(program.needs, devices, *trial);
+  Ranks& all = options.plan.all_devices.empty() ? one_rank() : ranks();
+  const bool learned = all.any("whether rates are new", trial && learn_kernel_rate(program.needs, devices, *trial));
   const auto& before = options.planned;
   if (before && !learned && is_for(*before, devices) && is_plan_of(*before, program.needs) &&
       !(before->streamed && can_end_early(options))) {
@@ -99,8 +100,23 @@ Plan plan_of_run(const Program& program, const std::vector<Device>& devices, con
     return plan;
   }
   PlanOptions how = options.plan;
+  if (learned) plan_with_all(how, devices, all);
   if (can_end_early(options)) how.may_stream = false;
   return plan_program(program, device_models(devices), how);
+}
+
+RunResult run_in_form(const RunRequest& request, const std::vector<Device>& devices, const Plan& plan) {
+  switch (request.program.needs.form) {
+    case ProgramForm::stencil:
+      return run_stencil(request, devices, plan);
+    case ProgramForm::voxel_sums:
+      return run_voxel_sums(request, devices, plan);
+    case ProgramForm::ray_sums:
+      return run_ray_sums(request, devices, plan);
+    case ProgramForm::steps:
+      return run_steps(request, devices, plan);
+  }
+  throw std::logic_error("no such form of a program");
 }
 
 }  // namespace
@@ -114,21 +130,13 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   require_same_plan(plan, ranks_of(plan));
   if (plan.several_ranks() && (output.data() != nullptr || output.on_devices()))
     throw std::logic_error("several ranks write the result of " + program.needs.algorithm + " to one file, in pieces");
-  const RunRequest request{ready, inputs, output, options};
   const bool moves = std::none_of(plan.devices.begin(), plan.devices.end(),
                                   [](const DeviceModel& device) { return device.shares_memory; });
   const PagePopulation pages(moves ? output.data() : nullptr, output.grid().count() * sizeof(float));
-  switch (program.needs.form) {
-    case ProgramForm::stencil:
-      return run_stencil(request, working, plan);
-    case ProgramForm::voxel_sums:
-      return run_voxel_sums(request, working, plan);
-    case ProgramForm::ray_sums:
-      return run_ray_sums(request, working, plan);
-    case ProgramForm::steps:
-      return run_steps(request, working, plan);
-  }
-  throw std::logic_error("no such form of a program");
+  const std::size_t sent = ranks_of(plan).sent();
+  RunResult result = run_in_form({ready, inputs, output, options}, working, plan);
+  result.rank_bytes = static_cast<double>(ranks_of(plan).sent() - sent);
+  return result;
 }
 
 RunResult run_program(const Program& program, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

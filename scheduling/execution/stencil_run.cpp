@@ -132,20 +132,28 @@ class StencilRun {
     timer_.kept(seconds(Clock::now() - begin));
   }
 
-  // Iterations until the next checkpoint, which ends a pass.
-  int iterations_until_kept(int done) const {
+  // Iterations that take so many seconds: at least one.
+  int iterations_in(double seconds_of_them, int done) const {
     constexpr int no_limit = std::numeric_limits<int>::max();
-    if (options_.checkpoint_store == nullptr || !(options_.keep_every > 0)) return no_limit;
     const double each = done > job_.begun_at ? seconds(Clock::now() - begun_) / (done - job_.begun_at)
                                              : job_.plan.seconds / std::max(1, requirements_.iterations);
-    const double fit = timer_.seconds_left() / each;
+    const double fit = seconds_of_them / each;
     return fit < no_limit ? std::max(1, static_cast<int>(fit)) : no_limit;
+  }
+
+  // Iterations until the next checkpoint, and until several ranks look for interrupts, which end a pass.
+  int iterations_until_end(int done) const {
+    int most = std::numeric_limits<int>::max();
+    if (options_.checkpoint_store != nullptr && options_.keep_every > 0)
+      most = iterations_in(timer_.seconds_left(), done);
+    if (job_.ranks.several()) most = std::min(most, iterations_in(between_looks, done));
+    return most;
   }
 
   int most_of_next_pass(int done, int due) const {
     const Plan& plan = job_.plan;
     const bool waits = plan.resident || requirements_.reductions_steer;
-    int most = std::min(plan.iterations_per_exchange, iterations_until_kept(done));
+    int most = std::min(plan.iterations_per_exchange, iterations_until_end(done));
     if (plan.resident && plan.slabs.size() == 1) most = std::min(most, iterations_untold);
     return std::min(most, (waits ? due : requirements_.iterations) - done);
   }
@@ -265,6 +273,7 @@ class StencilRun {
 
   // Iterations between two reports of a single slab: a multiple of those that a launch takes.
   static constexpr int iterations_untold = 24;
+  static constexpr double between_looks = 0.5;  // seconds
 
   StencilJob job_;
   const Requirements& requirements_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/planning/streaming_cost.hpp"
@@ -475,8 +476,8 @@ double move_seconds(const Plan& from, const Plan& to) {
 }
 
 double estimate_seconds(const Plan& plan) {
-  if (!plan.resident && is_iterative(plan.requirements)) return streaming_seconds(plan);
-  return seconds_of_work(plan, work_by_device(plan));
+  if (!plan.resident && is_iterative(plan.requirements)) return streaming_seconds(plan) + link_seconds(plan);
+  return seconds_of_work(plan, work_by_device(plan)) + link_seconds(plan);
 }
 
 double congestion(double bytes, double longest, double host_bandwidth) {

@@ -69,6 +69,14 @@ std::size_t bytes_of(double gibibytes) {
   return static_cast<std::size_t>(std::min(gibibytes, most) * gibi);
 }
 
+int whole_number(const Object& object, const char* name, std::optional<double> otherwise, const std::string& where) {
+  const double count = object.positive(name, otherwise);
+  constexpr double most = 1024;
+  if (count != std::floor(count) || count > most)
+    throw InputError(fmt::format("{}: \"{}\" is {}; expected a whole number from 1 to {}", where, name, count, most));
+  return static_cast<int>(count);
+}
+
 void add_devices(const json& value, const std::string& where, std::vector<DeviceModel>& devices) {
   const Object object(value, where,
                       {"name", "count", "type", "platform", "memory_gib", "max_allocation_gib", "copy_gb_per_s",
@@ -97,18 +105,25 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
     const Object all(*rates, where + ", rates", names);
     for (const auto& name : names) device.rates[name] = all.positive(name.c_str());
   }
-  const double count = object.positive("count", 1);
-  constexpr double most = 1024;
-  if (count != std::floor(count) || count > most)
-    throw InputError(fmt::format("{}: \"count\" is {}; expected a whole number from 1 to {}", where, count, most));
+  const int count = whole_number(object, "count", 1, where);
   const std::string name = device.name;
-  for (int n = 0; n < static_cast<int>(count); ++n) {
+  for (int n = 0; n < count; ++n) {
     if (count > 1) device.name = fmt::format("{} #{}", name, n);
     devices.push_back(device);
   }
 }
 
 }  // namespace
+
+std::vector<DeviceModel> Machine::devices_of(int count) const {
+  std::vector<DeviceModel> result;
+  for (int rank = 0; rank < count; ++rank)
+    for (DeviceModel device : devices) {
+      device.rank = rank;
+      result.push_back(std::move(device));
+    }
+  return result;
+}
 
 Machine parse_machine(const std::string& text, const std::string& file) {
   json value;
@@ -124,13 +139,18 @@ Machine parse_machine(const std::string& text, const std::string& file) {
         fmt::format("machine file '{}' is damaged: {}; expected JSON, as in apps/machines", file, error.what()));
   }
   const std::string where = fmt::format("machine file '{}'", file);
-  const Object object(value, where, {"name", "source", "host", "devices"});
+  const Object object(value, where, {"name", "source", "nodes", "host", "devices"});
   Machine machine;
   machine.name = object.text("name");
   machine.source = object.text("source", "");
   const Object host(*object.find("host", false), where + ", host", {"memory_gib", "bus_gb_per_s"});
   machine.host_memory = bytes_of(host.positive("memory_gib"));
   if (host.find("bus_gb_per_s", true) != nullptr) machine.host_bandwidth = 1e9 * host.positive("bus_gb_per_s");
+  if (const json* nodes = object.find("nodes", true)) {
+    const Object described(*nodes, where + ", nodes", {"count", "link_gb_per_s"});
+    machine.nodes = whole_number(described, "count", {}, where + ", nodes");
+    machine.link_bandwidth = 1e9 * described.positive("link_gb_per_s");
+  }
   const json& devices = *object.find("devices", false);
   if (!devices.is_array() || devices.empty())
     throw InputError(fmt::format("{}: \"devices\" lists no device; expected at least one object in a list", where));

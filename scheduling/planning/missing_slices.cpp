@@ -47,7 +47,9 @@ Plan plan_missing(const Requirements& requirements, std::span<const DeviceModel>
       if (slices.empty()) return Range{};
       return requirements.detector_rows({slices.front().begin, slices.back().end});
     };
-  Plan plan = make_plan(left, devices, options);
+  PlanOptions how = options;
+  how.idle_ranks = true;
+  Plan plan = make_plan(left, devices, how);
   for (const auto& slab : std::exchange(plan.slabs, {}))
     for (auto& part : slabs_at(slab, requirements, plan.batch, missing)) plan.slabs.push_back(std::move(part));
   plan.resident = one_slab_a_device(plan.slabs);

@@ -355,7 +355,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
   }
   best->bus_bytes = count_bus_bytes(*best);
   best->host_bytes = count_host_bytes(*best);
-  if (best->several_ranks()) require_work_for_ranks(*best);
+  if (best->several_ranks() && !options.idle_ranks) require_work_for_ranks(*best);
   return *std::move(best);
 }
 

@@ -57,6 +57,9 @@ struct PlanOptions {
   /// for. Empty: this process works alone. The same on all ranks, and so are their plans.
   std::vector<DeviceModel> all_devices;
   int rank = 0;  ///< of this process
+  /// Ranks may have no part of the work: there may be less of it than ranks.
+  bool idle_ranks = false;
+  double link_bandwidth = 0;  ///< bytes/s of a rank from the others together; 0: no limit
   /// Bytes of each device's memory, by its name, that other jobs hold.
   std::map<std::string, std::size_t> reserved;
 };

@@ -9,6 +9,7 @@
 
 #include "host/system/plural.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/rank_traffic.hpp"
 
 namespace halocline {
 namespace {
@@ -121,6 +122,9 @@ std::string summary_text(const Plan& plan) {
                           : "\n  slabs are streamed: the work is larger than the devices";
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
+  if (plan.several_ranks() && r.form != ProgramForm::steps)
+    text += fmt::format("  between ranks: {}; read by all of them: {}\n", bytes_text(rank_bytes(plan)),
+                        bytes_text(read_bytes(plan)));
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
   text += fmt::format(
       "  predicted: {:.3g} s for {}\n", plan.seconds,
@@ -161,6 +165,10 @@ nlohmann::json Plan::json() const {
                         {"host_bytes", host_bytes},
                         {"notes", notes},
                         {"kernels", requirements.kernels}};
+  if (several_ranks() && requirements.form != ProgramForm::steps) {
+    result["rank_bytes"] = rank_bytes(*this);
+    result["read_bytes"] = read_bytes(*this);
+  }
   if (batch > 0) {
     result["stack"] = requirements.stack;
     result["batch"] = batch;

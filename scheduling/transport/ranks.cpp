@@ -14,6 +14,7 @@
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/launch.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {
@@ -21,15 +22,6 @@ namespace {
 
 Ranks* joined = nullptr;
 std::atomic<bool> given_up{false};
-
-int number_in(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? 0 : std::atoi(value);
-}
-
-bool is_set(const char* name) {
-  return std::getenv(name) != nullptr;
-}
 
 bool is_off() {
   const char* const value = std::getenv("HALOCLINE_MPI");
@@ -45,6 +37,7 @@ void Message::wait() {
   const auto begin = std::chrono::steady_clock::now();
   while (!request_->ended()) {
     check_interrupt();  // where another rank has failed, the launcher ends this one
+    if (ranks().failed_elsewhere()) throw_interrupted();
     if (given_up) throw ClError("a device of this rank has failed", failed_before, {});
     if (std::chrono::steady_clock::now() - begin < soon)
       std::this_thread::yield();
@@ -57,6 +50,7 @@ void Message::wait() {
 std::vector<std::string> Ranks::gather(const std::string& what, const std::string& own) {
   if (!several()) return {own};
   auto all = gather_bytes(what + '\n' + own);
+  sent_ += (what.size() + 1 + own.size()) * static_cast<std::size_t>(size() - 1);
   for (int n = 0; n < size(); ++n) {
     std::string& bytes = all[static_cast<std::size_t>(n)];
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
@@ -106,45 +100,30 @@ Ranks& ranks() {
   return joined != nullptr ? *joined : one_rank();
 }
 
-// Open MPI; MPICH, Intel MPI and Slurm's PMI-2; Slurm's PMIx.
-int launched_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (is_set(name)) return number_in(name);
-  return is_set("PMIX_RANK") ? std::max(1, number_in("SLURM_STEP_NUM_TASKS")) : 0;
-}
-
 RanksInUse::RanksInUse() {
-  const int processes = launched_processes();
-  if (processes == 0 || is_off()) return;
-  if (processes == 1 && !is_set("PMIX_RANK")) return;  // such as children of a program under a launcher
+  const auto launch = current_launch();
+  if (!launch || launch->processes == 1 || is_off()) return;  // 1: such as children of a program under a launcher
   constexpr const char* alone = "; HALOCLINE_MPI=off in the environment makes each of them a job of its own";
   if (mpi_library().empty()) {
-    if (processes == 1) return;
-    throw InputError(
-        fmt::format("a launcher of MPI started {} processes, but this build of Halocline has no MPI: "
-                    "start it without the launcher, or build it with HALOCLINE_WITH_MPI{}",
-                    processes, alone));
+    if (!launch->processes && launch->rank == 0) return;  // the others, if there are any, are refused
+    throw InputError(fmt::format(
+        "a launcher of MPI started {}, but this build of Halocline has no MPI: start it without the launcher, or "
+        "build it with HALOCLINE_WITH_MPI{}",
+        launch->processes ? fmt::format("{} processes", *launch->processes) : "several processes", alone));
   }
   joined_ = make_mpi_ranks();
-  if (joined_->size() != processes)
+  if (launch->processes && joined_->size() != *launch->processes)
     throw InputError(
-        fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}", processes,
-                    mpi_library(), joined_->size(), alone));
+        fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}",
+                    *launch->processes, mpi_library(), joined_->size(), alone));
   joined = joined_.get();
   ::setenv("HALOCLINE_MPI", "off", 1);  // child processes are no ranks
 }
 
 RanksInUse::~RanksInUse() {
-  if (joined == joined_.get()) joined = nullptr;
+  if (!joined_ || joined != joined_.get()) return;
+  joined = nullptr;
+  ::unsetenv("HALOCLINE_MPI");
 }
-
-#ifndef HALOCLINE_WITH_MPI
-std::unique_ptr<Ranks> make_mpi_ranks() {
-  throw std::logic_error("this build has no MPI");
-}
-std::string mpi_library() {
-  return {};
-}
-#endif
 
 }  // namespace halocline

@@ -2,6 +2,7 @@
 // started is the only rank.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -59,11 +60,20 @@ class Ranks {
   /// and the others would wait for ranks that wait for it.
   void give_up();
 
+  /// Bytes that this rank has sent to others: messages, and what it gathered.
+  std::size_t sent() const { return sent_; }
+
+  /// Tells the first rank that this one has failed: its waiting for messages ends with Interrupted.
+  virtual void report_failure() {}
+  /// On the first rank: another one has reported a failure.
+  virtual bool failed_elsewhere() { return false; }
+
   /// Ends the processes of all ranks; those of the launcher end with `code`, too.
   [[noreturn]] virtual void abort(int code);
 
  protected:
   virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
+  std::atomic<std::size_t> sent_{0};
 };
 
 /// The ranks that a RanksInUse has joined, else the form of one rank.
@@ -72,8 +82,9 @@ Ranks& ranks();
 Ranks& one_rank();
 
 /// Joins the ranks that a launcher of MPI has started, during its lifetime. HALOCLINE_MPI=off in the environment keeps
-/// each process for itself, and is set for child processes. Throws InputError where several processes were started and
-/// this build has no MPI, or another library of MPI than the launcher.
+/// each process for itself, and is set for child processes meanwhile. Throws InputError where several processes were
+/// started and this build has no MPI, or another library of MPI than the launcher, and where MPI has ended in the
+/// launch.
 class RanksInUse {
  public:
   RanksInUse();
@@ -85,10 +96,8 @@ class RanksInUse {
   std::unique_ptr<Ranks> joined_;
 };
 
-/// Number of processes that the launcher of this one started, from its environment: 0 where none did.
-int launched_processes();
-
-/// The ranks of MPI: initialises it, and ends it at destruction. In builds with MPI.
+/// The ranks of MPI: initialises it, and ends it at destruction, unless the program does so itself (mpi4py). In builds
+/// with MPI. Throws InputError where MPI has ended in this process.
 std::unique_ptr<Ranks> make_mpi_ranks();
 /// Name and version of the library of MPI; empty in builds without.
 std::string mpi_library();

@@ -75,6 +75,14 @@ test_fdk() {
   same x.mha y.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" --photons 2000 --variance-out y.mha \
     -o x.mha --device-memory 3M
 }
+test_fdk_denoise() {
+  make_scan
+  local fdk=(fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}")
+  same v.mha -- "${fdk[@]}" --denoise pdu --alpha 20 --iterations 61 -o v.mha
+  same w.mha u.mha s.mha -- "${fdk[@]}" --photons 2000 --denoise spdu --alpha 0.5/sigma --iterations 30 --undenoised u.mha \
+    --variance-out s.mha -o w.mha
+  same x.mha -- "${fdk[@]}" --hu 0.02 --output-type int16 --denoise tvgd -o x.mha
+}
 test_backproject() {
   make_scan 23
   same v.mha -- backproject -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
@@ -98,6 +106,12 @@ test_spdu() {
 test_tvgd() {
   make_volume
   same v.mha -- denoise -i ../noisy.mha --method tvgd -o v.mha
+}
+# The program is tests/mpi/program.cpp.
+test_program() {
+  make_scan
+  same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
+  grep -c "v.mha: " run-2/log | grep -qx 2 || { cat run-2/log && fail "not two commands"; }
 }
 test_filters() {
   make_volume
@@ -193,6 +207,61 @@ test_killed() {
   echo "killed at ten moments, resumed $resumed times"
 }
 
+# A killed rank of fdk leaves the slices that were finished, from which any number of ranks goes on.
+test_fdk_checkpoint() {
+  make_scan 360
+  local n=${ranks[0]} other
+  local run=(fdk -i scan.mha --geometry scan.xml --size 160,160,150 --spacing 0.35,0.35,0.35)
+  one "${run[@]}" -o whole.mha
+  for other in 1 2 3; do
+    rm -f state* pid.*
+    timeout 60 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
+      "${run[@]}" --checkpoint state -o v.mha >log 2>&1 &
+    local launcher=$! code=0
+    while [ ! -s "state.rank$((n - 1))" ] && kill -0 $launcher 2>/dev/null; do sleep 0.01; done
+    kill -9 "$(cat "pid.$((n - 1))")" 2>/dev/null || true
+    wait $launcher || code=$?
+    [ $code -ne 124 ] || { cat log && fail "hangs after a kill"; }
+    [ $code -ne 0 ] || { cat log && fail "was done before the kill"; }
+    refused "state.* is there already" 2 "$halocline" "${run[@]}" --checkpoint state -o again.mha
+    if [ $other -eq 1 ]; then
+      timeout $limit "$halocline" "${run[@]}" --checkpoint state --resume -o again.mha >log 2>&1 || { cat log && fail "resume"; }
+    else
+      on $other "${run[@]}" --checkpoint state --resume -o again.mha >log 2>&1 || { cat log && fail "resume"; }
+    fi
+    grep -q "going on: [1-9][0-9]* of 150 slices are done" log || { cat log && fail "does not go on"; }
+    cmp whole.mha again.mha || fail "resumed by $other"
+    [ -z "$(ls state* 2>/dev/null)" ] || fail "a finished run leaves its state"
+    echo "the same on $other ranks: $(grep "going on" log)"
+  done
+}
+
+# Bytes between ranks are as --dry-run and the report predict them, and the trace has all ranks.
+test_traffic() {
+  make_volume
+  local n=${ranks[0]}
+  traffic() {
+    on "$n" denoise -i noisy.mha "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
+    python3 - "$n" "$*" <<'PY'
+import json, sys
+ranks, what = int(sys.argv[1]), sys.argv[2]
+run = next(iter(json.load(open("report.json"))["runs"].values()))
+predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
+assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
+assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+events = json.load(open("trace.json"))["traceEvents"]
+names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+assert sorted({name[:6] for name in names}) == [f"rank {n}" for n in range(ranks)], names
+print(f"{predicted} bytes predicted, {actual} sent: {what}")
+PY
+  }
+  traffic --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
+  traffic --method pdu --alpha 20 --gap 0 --iterations 61
+  traffic --method tvgd
+  on "$n" denoise -i noisy.mha --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
+  grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run"; }
+}
+
 test_refused() {
   make_scan 7
   local rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}' n=${ranks[0]}
@@ -201,8 +270,6 @@ test_refused() {
   refused "phantom does not run on several ranks" "$n" "$halocline" phantom --type blade --size 9,9,9 --spacing 1,1,1 -o x.mha
   refused "project --phantom does not run" "$n" "$halocline" project --phantom blade --phantom-size 30 --geometry scan.xml \
     --detector 9,9 --pixel 3,3 -o x.mha
-  refused "fdk --denoise does not run" "$n" "$halocline" fdk -i scan.mha --geometry scan.xml --denoise pdu -o v.mha
-  refused "fdk --checkpoint does not run" "$n" "$halocline" fdk -i scan.mha --geometry scan.xml --checkpoint c -o v.mha
   refused "denoise .*--png.* does not run" "$n" "$halocline" denoise -i phantom.mha --method median --png a.png -o v.mha
   refused "there is no option|--wrong|not expected" "$n" "$halocline" fdk --wrong
   refused "rank [0-4] would have nothing to do" 5 "$halocline" fdk -i scan.mha --geometry scan.xml --size 9,9,3 \
@@ -217,11 +284,21 @@ test_refused() {
   refused "'scan.mha': rank 1 sees .* and rank 0" 2 bash -c \
     "cd at.$rank && exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
   rm at.1/scan.mha
+  for r in 0 1; do one fdk -i scan.mha --geometry scan.xml --size 9,9,9 --spacing 3,3,3 -o "at.$r/split.mhd"; done
+  printf '\1' | dd of=at.1/split.raw bs=1 seek=1501 conv=notrunc status=none
+  refused "'split.mhd': rank 1 sees 2 files" 2 bash -c \
+    "cd at.$rank && exec '$halocline' denoise -i split.mhd --method median -o v.mha"
   refused "rank 1: error: .*scan.mha" 2 bash -c "cd at.$rank && exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
   refused "rank 1: error: .*which another process began" 2 bash -c \
     "cd at.$rank && exec '$halocline' denoise -i phantom.mha --method median -o v.mha"
   refused "rank 1: error: .*device" 2 bash -c \
     "[ $rank = 1 ] && export OCL_ICD_VENDORS=/nowhere; exec '$halocline' fdk -i scan.mha --geometry scan.xml -o v.mha"
+  refused "rank 1 has another command than rank 0: .fdk --help" 2 bash -c \
+    "[ $rank = 1 ] && exec '$halocline' fdk --help; exec '$halocline' denoise -i phantom.mha --method median -o v.mha"
+  refused "give each command a launch of its own" 2 bash -c \
+    "'$halocline' denoise -i phantom.mha --method median -o first.mha && exec '$halocline' denoise -i phantom.mha --method median -o v.mha"
+  cmp first.mha <(one denoise -i phantom.mha --method median -o one.mha >/dev/null && cat one.mha)
+  [ "$(on 2 --version 2>/dev/null | grep -c '^halocline ')" = 1 ] || fail "--version of several ranks"
   [ ! -e v.mha ] || fail "a refused job wrote v.mha"
   [ -z "$(find . -name '.halocline-*')" ] || fail "a temporary file is left"
   HALOCLINE_MPI=off timeout 60 "$mpirun" -n 2 bash -c \

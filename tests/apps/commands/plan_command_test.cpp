@@ -45,6 +45,30 @@ TEST(PlanCommand, tellsHowDevicesScale) {
   EXPECT_THAT(table.out, AllOf(HasSubstr("efficiency"), HasSubstr("100.0 %")));
 }
 
+TEST(PlanCommand, PlansNodesAndTheTrafficBetweenThem) {
+  const auto forecasts = [](const char* method) {
+    const Ran ran = done({"plan", "--machine", machines + "cluster.json", "--method", method, "--size", "1024",
+                          "--node-count", "1,4,16", "--json"});
+    return json::parse(ran.out)["forecasts"];
+  };
+  const json pdu = forecasts("pdu"), fdk = forecasts("fdk");
+  const double stack = 4.0 * 1024 * 1024 * 1024;
+  ASSERT_EQ(pdu.size(), 3u);
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(pdu[n]["devices"], std::vector<int>({8, 32, 128})[n]);
+    if (n == 0) continue;
+    EXPECT_LT(fdk[n]["plan"]["seconds"], fdk[n - 1]["plan"]["seconds"]);
+    EXPECT_EQ(fdk[n]["plan"]["rank_bytes"], 0);
+    EXPECT_GT(fdk[n]["plan"]["read_bytes"].get<double>(), stack);
+    EXPECT_GT(pdu[n]["plan"]["rank_bytes"].get<double>(), 0);
+  }
+  EXPECT_FALSE(pdu[0]["plan"].contains("rank_bytes"));
+  EXPECT_GT(pdu[2]["plan"]["rank_bytes"], pdu[1]["plan"]["rank_bytes"]);
+  EXPECT_GT(fdk[2]["plan"]["read_bytes"], fdk[1]["plan"]["read_bytes"]);
+  const Ran table = done({"plan", "--machine", machines + "cluster.json", "--method", "fdk", "--size", "512"});
+  EXPECT_THAT(table.out, AllOf(HasSubstr("rank 63: NVIDIA H200 #7"), HasSubstr("between ranks: 0 B")));
+}
+
 TEST(PlanCommandErrors, nameWhatIsWrong) {
   const auto error = [](const Words& words) {
     const Ran ran = run(Words{"plan", "--machine", machines + "h200x8.json"} + words);
@@ -56,6 +80,8 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
   EXPECT_THAT(error({"--method", "pdu", "--size", "0"}), HasSubstr("--size"));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--device-count", "9"}),
               AllOf(HasSubstr("--device-count 9"), HasSubstr("only 8")));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--node-count", "2"}),
+              AllOf(HasSubstr("--node-count 2"), HasSubstr("only 1")));
   EXPECT_THAT(error({"--method", "pdu", "--size", "4096", "--host-memory", "100G"}),
               AllOf(HasSubstr("the host's memory is too small"), HasSubstr("slices of 4096 x 4096 voxels would fit")));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--device-memory", "4K"}),
@@ -88,7 +114,8 @@ TEST(PlanCommand, FindsTheMachinesThatComeWithTheCommandByName) {
   EXPECT_EQ(named.out, run(Words{"plan", "--machine", machines + "h200x8.json"} + job).out);
   const Ran absent = run(Words{"plan", "--machine", "h100x8"} + job);
   EXPECT_EQ(absent.code, 2);
-  EXPECT_THAT(absent.err, AllOf(HasSubstr("h100x8"), HasSubstr("cluster-node, h200, h200x8, laptop, w8100x4")));
+  EXPECT_THAT(absent.err,
+              AllOf(HasSubstr("h100x8"), HasSubstr("cluster, cluster-node, h200, h200x8, laptop, w8100x4")));
 }
 
 TEST(PlanCommand, takesNoMoreEqualDevicesThanPay) {

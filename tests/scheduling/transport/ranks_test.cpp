@@ -3,15 +3,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan.hpp"
+#include "scheduling/transport/launch.hpp"
 #include "scheduling/transport/rank_devices.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -27,8 +32,8 @@ using Variables = std::map<std::string, std::string>;
 class Environment {
  public:
   explicit Environment(const Variables& values) {
-    for (const char* name :
-         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "HALOCLINE_MPI"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "HALOCLINE_MPI",
+                             "PMI_FD", "PMIX_SERVER_TMPDIR", "PMIX_NAMESPACE"}) {
       if (const char* value = std::getenv(name)) before_[name] = value;
       ::unsetenv(name);
       names_.emplace_back(name);
@@ -85,28 +90,55 @@ TEST(Ranks, GatherByRankAndDetectOthersThatAreElsewhere) {
 }
 
 TEST(Ranks, LaunchersAreKnownByTheirEnvironment) {
-  const std::vector<std::pair<Variables, int>> cases{{{}, 0},
-                                                     {{{"OMPI_COMM_WORLD_SIZE", "3"}}, 3},
-                                                     {{{"PMI_SIZE", "5"}}, 5},
-                                                     {{{"PMIX_RANK", "0"}}, 1},
-                                                     {{{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "7"}}, 7}};
-  for (const auto& [variables, processes] : cases) {
+  const auto processes_of = [](const Variables& variables) {
     const Environment environment(variables);
-    EXPECT_EQ(launched_processes(), processes);
-  }
+    const auto launch = current_launch();
+    return launch ? launch->processes.value_or(-1) : 0;
+  };
+  EXPECT_EQ(processes_of({}), 0);
+  EXPECT_EQ(processes_of({{"OMPI_COMM_WORLD_SIZE", "3"}}), 3);
+  EXPECT_EQ(processes_of({{"PMI_SIZE", "5"}}), 5);
+  EXPECT_EQ(processes_of({{"PMIX_RANK", "0"}}), -1);
+  EXPECT_EQ(processes_of({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "7"}}), 7);
+  EXPECT_EQ(processes_of({{"PMIX_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "1"}}), 1);
 }
 
 TEST(Ranks, ABuildWithoutMpiRefusesSeveralProcesses) {
   if (!mpi_library().empty()) GTEST_SKIP() << "this build has MPI";
-  {
-    const Environment three(Variables{{"PMI_SIZE", "3"}});
-    EXPECT_THAT(refusal_of<InputError>([] { RanksInUse(); }), HasSubstr("3 processes, but this build"));
+  for (const auto& [values, text] : {std::pair{Variables{{"PMI_SIZE", "3"}}, "3 processes, but this build"},
+                                     std::pair{Variables{{"PMIX_RANK", "1"}}, "several processes, but this build"}}) {
+    const Environment environment(values);
+    EXPECT_THAT(refusal_of<InputError>([] { RanksInUse(); }), HasSubstr(text));
   }
-  for (const auto& values : {Variables{}, Variables{{"PMI_SIZE", "1"}},
+  for (const auto& values : {Variables{}, Variables{{"PMI_SIZE", "1"}}, Variables{{"PMIX_RANK", "0"}},
                              Variables{{"OMPI_COMM_WORLD_SIZE", "3"}, {"HALOCLINE_MPI", "off"}}}) {
     const Environment environment(values);
     EXPECT_NO_THROW(RanksInUse());
   }
+}
+
+TEST(Ranks, OneCommandALaunch) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "launch";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto begin = [&](const char* rank) {
+    const Environment environment(
+        {{"PMIX_SERVER_TMPDIR", folder.string()}, {"PMIX_NAMESPACE", "17"}, {"PMIX_RANK", rank}});
+    require_first_in_launch();
+  };
+  EXPECT_NO_THROW(begin("0"));
+  EXPECT_NO_THROW(begin("1"));
+  EXPECT_THAT(refusal_of<InputError>([&] { begin("1"); }), HasSubstr("give each command a launch of its own"));
+}
+
+TEST(Ranks, ALauncherThatClosedItsSocketHasHadItsCommand) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const Environment environment({{"PMI_FD", std::to_string(ends[0])}});
+  EXPECT_NO_THROW(require_first_in_launch());
+  ::close(ends[1]);
+  EXPECT_THAT(refusal_of<InputError>([] { require_first_in_launch(); }), HasSubstr("has run as this rank"));
+  ::close(ends[0]);
 }
 
 Requirements back_projection(std::size_t slices) {
