@@ -176,7 +176,7 @@ std::unique_ptr<Command> metrics_command() {
            "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the "
            "first against each "
            "other one. Without --reference nothing else is measured, nor read where the format allows that "
-           "(.mha, .mhd and .raw that are not compressed, series of files). Repeatable")
+           "(MetaImage, NRRD, NIfTI and TIFF that are not compressed, series). Repeatable")
       .unit("X0,Y0,Z0,X1,Y1,Z1");
   settings.add("json", command->json, "Print JSON; what is not defined is null");
   sub->footer =

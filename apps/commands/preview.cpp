@@ -78,8 +78,8 @@ std::unique_ptr<Command> preview_command() {
   settings.add("axis", command->axis, "Index axis of the file across which to cut").one_of({"x", "y", "z"});
   settings
       .add("slice", command->preview.slice,
-           "Which slice, from 0: nothing but it is read of .mha, .mhd and .raw that are not compressed and of "
-           "series of files. Default: the middle one")
+           "Which slice, from 0: nothing but it is read of MetaImage, NRRD, NIfTI and TIFF that are not compressed and "
+           "of series. Default: the middle one")
       .whole_from(0)
       .unit("N");
   settings.add_list(

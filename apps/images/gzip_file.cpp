@@ -45,7 +45,7 @@ void read_gzipped(const std::string& file, std::uint64_t offset, std::uint64_t s
     if (code == Z_MEM_ERROR) throw std::bad_alloc();
     if (got < 0 || code != Z_OK)
       throw InputError(
-          fmt::format("'{}' is truncated or damaged: its gzip stream breaks after {} unpacked bytes", file, at));
+          fmt::format("'{}' is truncated or damaged: its gzip stream breaks off; copy or make it again", file));
     if (got == 0)
       throw InputError(fmt::format("'{}' is truncated: found {} bytes of voxels, expected {}", file,
                                    at - std::min(at, skip), bytes));

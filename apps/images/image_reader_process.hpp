@@ -13,7 +13,7 @@ constexpr const char* reader_word = "read-images";
 void read_images_in_process_of(const std::string& program);
 
 /// Answers the program that started this one until it ends. False: this program was not started so, for its standard
-/// input is no socket.
+/// input is no socket of that program, or it is another one.
 bool run_image_reader();
 
 }  // namespace halocline

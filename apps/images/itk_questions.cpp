@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -125,6 +124,16 @@ bool is_yes(const ReaderAnswer& answer) {
   return answer.facts.at("yes").get<bool>();
 }
 
+// The standard input is a socket of the process that started this one, which runs the same program.
+bool is_started_by_itself() {
+  ucred other{};
+  socklen_t bytes = sizeof other;
+  if (::getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &other, &bytes) != 0 || other.pid != ::getppid())
+    return false;
+  std::error_code code;
+  return fs::equivalent(fmt::format("/proc/{}/exe", other.pid), "/proc/self/exe", code);
+}
+
 }  // namespace
 
 bool ask_whether_itk_reads(const std::string& path) {
@@ -180,8 +189,7 @@ void read_images_in_process_of(const std::string& program) {
 }
 
 bool run_image_reader() {
-  struct stat status {};
-  if (::fstat(STDIN_FILENO, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
+  if (!is_started_by_itself()) return false;
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
   ::setenv("ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS", "1", 1);  // readers need none, and each takes address space
   answer_questions(STDIN_FILENO, answer_here);

@@ -39,7 +39,7 @@ std::uint64_t unpacked_bytes(const std::string& path) {
     gzerror(file.get(), &code);  // also reports an end that came too early
     if (got < 0 || code != Z_OK)
       throw InputError(
-          fmt::format("'{}' is truncated or damaged: its gzip stream breaks after {} unpacked bytes", path, bytes));
+          fmt::format("'{}' is truncated or damaged: its gzip stream breaks off; copy or make it again", path));
     if (got == 0) break;
     bytes += static_cast<std::uint64_t>(got);
   }

@@ -5,6 +5,9 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,32 +73,46 @@ void write_voxels(int to, TypedVolume& voxels) {
   }
 }
 
-// The process of one question.
-[[noreturn]] void answer(const Answerer& answerer, const json& question, int to) {
+void write_answer(int to, ReaderAnswer& answer) {
+  const std::vector<std::uint8_t> packed = json::to_cbor(answer.facts);
+  const AnswerSizes sizes{packed.size(), answer.voxels.byte_count()};
+  if (write_all(to, &sizes, sizeof sizes) && write_all(to, packed.data(), packed.size()))
+    write_voxels(to, answer.voxels);
+}
+
+// A worker: answers what comes through its channel until that is closed.
+[[noreturn]] void work(const Answerer& answerer, int channel, const ProcessLimits& limits) {
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
   const auto log = std::make_shared<KeptLog>();
   const auto logger = std::make_shared<spdlog::logger>("reader", log);
-  logger->set_level(static_cast<spdlog::level::level_enum>(question.at("level").get<int>()));
   spdlog::set_default_logger(logger);
   set_library_log(nullptr);
-  add_warnings(question.at("warned"));
-  confine_process({question.at("seconds"), question.at("bytes")});
-  ReaderAnswer made = answer_or_error(answerer, question);
-  made.facts["log"] = log->lines;
-  made.facts["warned"] = all_warnings();
-  const std::vector<std::uint8_t> packed = json::to_cbor(made.facts);
-  const std::uint64_t bytes = packed.size();
-  if (write_all(to, &bytes, sizeof bytes) && write_all(to, packed.data(), packed.size())) write_voxels(to, made.voxels);
+  confine_process(limits);
+  std::uint64_t bytes = 0;
+  while (read_waiting(channel, &bytes, sizeof bytes)) {
+    std::vector<std::uint8_t> packed(bytes);
+    if (!read_waiting(channel, packed.data(), packed.size())) break;
+    const json question = json::from_cbor(packed);
+    logger->set_level(static_cast<spdlog::level::level_enum>(question.at("level").get<int>()));
+    add_warnings(question.at("warned"));
+    ReaderAnswer made = answer_or_error(answerer, question);
+    made.facts["log"] = std::exchange(log->lines, json::array());
+    made.facts["warned"] = all_warnings();
+    write_answer(channel, made);
+  }
   ::_exit(0);
 }
 
-// The status of a process that ends; it is killed if the asker goes first.
-int wait_for(pid_t process, int its_end, int socket) {
+// The status of a worker when it ends. It is ended if the asker wants another or goes.
+int status_of(pid_t worker, int its_end, int socket) {
   pollfd ends[] = {{its_end, 0, 0}, {socket, POLLIN, 0}};
   while (::poll(ends, 2, -1) < 0 || (ends[0].revents == 0 && ends[1].revents == 0)) {
   }
-  if (ends[0].revents == 0) ::kill(process, SIGKILL);
+  ::kill(worker, SIGKILL);
   int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(worker, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
 }
@@ -105,23 +122,21 @@ int wait_for(pid_t process, int its_end, int socket) {
 void answer_questions(int socket, const Answerer& answerer) {
   ::signal(SIGPIPE, SIG_IGN);
   while (true) {
-    std::uint64_t bytes = 0;
-    Descriptor to(receive_with(socket, &bytes, sizeof bytes));
-    if (to.get() < 0) return;
-    std::vector<std::uint8_t> packed(bytes);
-    if (!read_all(socket, packed.data(), packed.size(), ReaderDeadline::max())) return;
+    ProcessLimits limits;
+    Descriptor channel(receive_with(socket, &limits, sizeof limits));
+    if (channel.get() < 0) return;
     int alive[2];
     if (::pipe2(alive, O_CLOEXEC) != 0) return;
     Descriptor its_end(alive[0]), own(alive[1]);
-    const pid_t process = ::fork();
-    if (process == 0) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
       ::close(socket);
       its_end.close();
-      answer(answerer, json::from_cbor(packed), to.get());
+      work(answerer, channel.get(), limits);
     }
     own.close();
-    to.close();
-    const int status = process < 0 ? -1 : wait_for(process, its_end.get(), socket);
+    channel.close();
+    const int status = worker < 0 ? -1 : status_of(worker, its_end.get(), socket);
     if (!write_all(socket, &status, sizeof status)) return;
   }
 }

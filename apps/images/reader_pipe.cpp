@@ -17,33 +17,26 @@ void Descriptor::close() {
   number_ = -1;
 }
 
-bool read_all(int from, void* to, std::size_t bytes, ReaderDeadline end) {
-  auto* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    check_interrupt();
-    constexpr int look = 100;  // milliseconds
-    pollfd ready{from, POLLIN, 0};
-    if (const int found = ::poll(&ready, 1, look); found <= 0) {
-      if ((found < 0 && errno != EINTR) || std::chrono::steady_clock::now() > end) return false;
-      continue;
-    }
-    const ssize_t got = ::read(from, at, bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
 namespace {
 
-template <typename Put>
-bool put_all(const void* from, std::size_t bytes, Put put) {
-  const auto* at = static_cast<const char*>(from);
+// Waits for an event of a descriptor. Throws Interrupted.
+bool wait_until_ready(int descriptor, short event, ReaderDeadline end) {
+  constexpr int look = 100;  // milliseconds
+  while (true) {
+    check_interrupt();
+    pollfd ready{descriptor, event, 0};
+    const int found = ::poll(&ready, 1, look);
+    if (found > 0) return true;
+    if ((found < 0 && errno != EINTR) || std::chrono::steady_clock::now() > end) return false;
+  }
+}
+
+// Moves bytes by `move`, which returns how many it moved, or -1 with errno.
+template <typename Byte, typename Move>
+bool move_all(Byte* at, std::size_t bytes, Move move) {
   while (bytes > 0) {
-    const ssize_t done = put(at, bytes);
-    if (done < 0 && errno == EINTR) continue;
+    const ssize_t done = move(at, bytes);
+    if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (done <= 0) return false;
     at += done;
     bytes -= static_cast<std::size_t>(done);
@@ -53,13 +46,25 @@ bool put_all(const void* from, std::size_t bytes, Put put) {
 
 }  // namespace
 
-bool write_all(int to, const void* from, std::size_t bytes) {
-  return put_all(from, bytes, [to](const char* at, std::size_t count) { return ::write(to, at, count); });
+bool read_all(int from, void* to, std::size_t bytes, ReaderDeadline end) {
+  return move_all(static_cast<char*>(to), bytes, [&](char* at, std::size_t count) -> ssize_t {
+    return wait_until_ready(from, POLLIN, end) ? ::read(from, at, count) : 0;
+  });
 }
 
-bool send_all(int socket, const void* from, std::size_t bytes) {
-  return put_all(from, bytes,
-                 [socket](const char* at, std::size_t count) { return ::send(socket, at, count, MSG_NOSIGNAL); });
+bool read_waiting(int from, void* to, std::size_t bytes) {
+  return move_all(static_cast<char*>(to), bytes, [&](char* at, std::size_t count) { return ::read(from, at, count); });
+}
+
+bool write_all(int to, const void* from, std::size_t bytes) {
+  return move_all(static_cast<const char*>(from), bytes,
+                  [&](const char* at, std::size_t count) { return ::write(to, at, count); });
+}
+
+bool send_all(int socket, const void* from, std::size_t bytes, ReaderDeadline end) {
+  return move_all(static_cast<const char*>(from), bytes, [&](const char* at, std::size_t count) -> ssize_t {
+    return wait_until_ready(socket, POLLOUT, end) ? ::send(socket, at, count, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+  });
 }
 
 bool send_with(int socket, const void* from, std::size_t bytes, int descriptor) {

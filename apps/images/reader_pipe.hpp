@@ -24,11 +24,13 @@ using ReaderDeadline = std::chrono::steady_clock::time_point;
 
 /// Reads so many bytes; false: the other end was closed before, or the deadline passed. Throws Interrupted.
 bool read_all(int from, void* to, std::size_t bytes, ReaderDeadline end);
+/// Waits for so many bytes, with no other call than read(); false: the other end was closed before.
+bool read_waiting(int from, void* to, std::size_t bytes);
 /// Writes so many; false: the other end is closed.
 bool write_all(int to, const void* from, std::size_t bytes);
 
-/// Does the same through a socket whose other end may be closed, without a signal.
-bool send_all(int socket, const void* from, std::size_t bytes);
+/// Sends so many through a socket; false: its other end is closed, or does not take them in time. Throws Interrupted.
+bool send_all(int socket, const void* from, std::size_t bytes, ReaderDeadline end);
 /// Sends bytes through a socket, and a descriptor with their first; false as above.
 bool send_with(int socket, const void* from, std::size_t bytes, int descriptor);
 /// Receives such bytes. Returns the descriptor; -1: the other end is closed.

@@ -14,8 +14,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <optional>
-#include <tuple>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -38,10 +39,16 @@ using Clock = std::chrono::steady_clock;
       path, how));
 }
 
-std::string end_of(int status, const ProcessLimits& limits) {
-  if (!WIFSIGNALED(status)) return "by an error of its own";
-  if (WTERMSIG(status) == SIGXCPU) return fmt::format("after {} seconds of processor time", limits.seconds);
-  return fmt::format("by signal {}, {}", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+[[noreturn]] void refuse_end(const std::string& path, int status, const ProcessLimits& limits) {
+  if (!WIFSIGNALED(status)) refuse_crash(path, "by an error of its own");
+  if (WTERMSIG(status) == SIGXCPU)
+    refuse_crash(path, fmt::format("after {} seconds of processor time", limits.seconds));
+  if (WTERMSIG(status) == SIGKILL)
+    throw InputError(
+        fmt::format("'{}' cannot be read: the process that read it was killed, as systems do when memory runs short; "
+                    "end other programs, or convert it to .mha on a computer with more memory",
+                    path));
+  refuse_crash(path, fmt::format("by signal {}, {}", WTERMSIG(status), ::strsignal(WTERMSIG(status))));
 }
 
 // Text of the process as a terminal may have it.
@@ -84,10 +91,10 @@ struct Facts : nlohmann::detail::json_sax_dom_parser<json> {
 
 // The whole answer; nothing if the process ended or was late before it was complete.
 std::optional<ReaderAnswer> receive(int from, const std::string& path, ReaderDeadline end) {
-  std::uint64_t bytes = 0;
+  AnswerSizes sizes;
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
-  if (!read_all(from, &bytes, sizeof bytes, end) || bytes > most) return {};
-  std::vector<std::uint8_t> packed(bytes);
+  if (!read_all(from, &sizes, sizeof sizes, end) || sizes.facts > most) return {};
+  std::vector<std::uint8_t> packed(sizes.facts);
   if (!read_all(from, packed.data(), packed.size(), end)) return {};
   ReaderAnswer answer;
   Facts facts(answer.facts);
@@ -95,7 +102,7 @@ std::optional<ReaderAnswer> receive(int from, const std::string& path, ReaderDea
     answer.facts = nullptr;  // which has none of the entries that are looked for
     return answer;
   }
-  if (!answer.facts.contains("voxels")) return answer;
+  if (!answer.facts.contains("voxels") && sizes.voxels == 0) return answer;
   const json& voxels = answer.facts.at("voxels");
   Grid grid;
   grid.size = voxels.at("size");
@@ -104,50 +111,82 @@ std::optional<ReaderAnswer> receive(int from, const std::string& path, ReaderDea
   grid.direction = voxels.at("direction");
   answer.voxels = allocate_volume(grid, component_named(voxels.at("component")), path,
                                   {voxels.at("slope").get<double>(), voxels.at("offset").get<double>()});
+  if (sizes.voxels != answer.voxels.byte_count()) {
+    answer.facts = nullptr;
+    return answer;
+  }
   if (!read_all(from, answer.voxels.bytes(), answer.voxels.byte_count(), end)) return {};
   return answer;
+}
+
+std::pair<int, int> socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error(fmt::format("no socket can be had: {}", std::strerror(errno)));
+  return {ends[0], ends[1]};
 }
 
 }  // namespace
 
 void ReaderProcess::begin() {
   if (process_ > 0) return;
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error(fmt::format("no socket can be had: {}", std::strerror(errno)));
-  const Descriptor others(ends[1]);
-  socket_ = ends[0];
-  process_ = start_(ends[1]);
+  const auto [own, other] = socket_pair();
+  const Descriptor others(other);
+  socket_ = own;
+  process_ = start_(other);
 }
 
+// The process ends its worker, and then itself, when the socket is closed; it is killed if it does not.
 void ReaderProcess::end() {
+  if (worker_) ::close(worker_->channel);
+  worker_.reset();
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   if (process_ <= 0) return;
-  ::kill(-process_, SIGKILL);
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  constexpr std::chrono::milliseconds patience(2000), step(1);
+  const auto late = Clock::now() + patience;
+  while (::waitpid(process_, nullptr, WNOHANG) == 0) {
+    if (Clock::now() > late) ::kill(-process_, SIGKILL);
+    std::this_thread::sleep_for(step);
   }
   process_ = -1;
 }
 
-// The answer, if there is one, and the status of the process that made it, if it ended in time.
-std::pair<std::optional<ReaderAnswer>, std::optional<int>> ReaderProcess::exchange(const json& question,
-                                                                                   const std::string& path,
-                                                                                   ReaderDeadline end) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(fmt::format("no pipe can be had: {}", std::strerror(errno)));
-  Descriptor from(ends[0]), to(ends[1]);
-  constexpr int room = 1 << 20;
-  ::fcntl(from.get(), F_SETPIPE_SZ, room);
+bool ReaderProcess::serves(const std::string& folder, const ProcessLimits& limits) const {
+  constexpr std::uint64_t part = 8;  // of its time, after which another is started
+  return worker_ && worker_->folder == folder && limits.bytes <= worker_->limits.bytes &&
+         limits.seconds <= worker_->limits.seconds && part * worker_->used < std::chrono::seconds(limits.seconds);
+}
+
+// Ends the present worker. False: there is no process that starts another.
+bool ReaderProcess::start_worker(const std::string& folder, const ProcessLimits& limits) {
+  const auto [own, other] = socket_pair();
+  const Descriptor others(other);
+  const bool sent = send_with(socket_, &limits, sizeof limits, other);
+  constexpr auto patience = std::chrono::seconds(10);
+  const bool ended = !worker_ || status_of_worker(Clock::now() + patience).has_value();
+  worker_ = {own, folder, limits};
+  return sent && ended;
+}
+
+// The answer, if the worker gives one.
+std::optional<ReaderAnswer> ReaderProcess::exchange(const json& question, const std::string& path, ReaderDeadline end) {
   const std::vector<std::uint8_t> packed = json::to_cbor(question);
   const std::uint64_t bytes = packed.size();
-  if (!send_with(socket_, &bytes, sizeof bytes, to.get()) || !send_all(socket_, packed.data(), packed.size()))
-    return {};
-  to.close();
-  std::optional<ReaderAnswer> answer = receive(from.get(), path, end);
-  from.close();
+  const int channel = worker_->channel;
+  const auto begin = Clock::now();
+  if (!send_all(channel, &bytes, sizeof bytes, end) || !send_all(channel, packed.data(), packed.size(), end)) return {};
+  std::optional<ReaderAnswer> answer = receive(channel, path, end);
+  worker_->used += Clock::now() - begin;
+  return answer;
+}
+
+// How the worker ended, which is then no more; nothing: it did not in time.
+std::optional<int> ReaderProcess::status_of_worker(ReaderDeadline end) {
+  ::close(worker_->channel);
+  worker_.reset();
   int status = 0;
   if (!read_all(socket_, &status, sizeof status, end)) return {};
-  return {std::move(answer), status};
+  return status;
 }
 
 ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, const ProcessLimits& limits) {
@@ -155,17 +194,17 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
   json whole = question;
   whole["level"] = static_cast<int>(spdlog::get_level());
   whole["warned"] = all_warnings();
-  whole["seconds"] = limits.seconds;
-  whole["bytes"] = limits.bytes;
   const auto patience = std::chrono::seconds(4 * limits.seconds);  // for disks, and beside other programs
   const auto late = Clock::now() + patience;
+  const std::string folder = std::filesystem::path(path).parent_path();
   std::optional<ReaderAnswer> answer;
   std::optional<int> status;
   try {
     begin();
-    std::tie(answer, status) = exchange(whole, path, late);
-    if (!status) end();
-    if (answer && status == 0) take_log(answer->facts);
+    if (serves(folder, limits) || start_worker(folder, limits)) answer = exchange(whole, path, late);
+    if (!answer) status = status_of_worker(late);
+    if (!answer && !status) end();
+    if (answer) take_log(answer->facts);
   } catch (const json::exception&) {
     end();
     refuse_crash(path, "it gave no answer that is one");
@@ -173,13 +212,14 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
     end();
     throw;
   }
-  if (!status && Clock::now() < late)
+  if (!answer && status) refuse_end(path, *status, limits);
+  if (!answer && Clock::now() > late)
+    refuse_crash(path, fmt::format("there was no answer after {} seconds", patience.count()));
+  if (!answer)
     throw Error(
         fmt::format("'{}' cannot be read: the process that reads files of its kind ended or could not be "
                     "started; run the command again, or convert the file to .mha",
                     path));
-  if (!status) refuse_crash(path, fmt::format("there was no answer after {} seconds", patience.count()));
-  if (!answer || *status != 0) refuse_crash(path, end_of(*status, limits));
   try {
     if (answer->facts.contains("error")) throw_again(answer->facts, path, limits);
   } catch (const json::exception&) {

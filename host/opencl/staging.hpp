@@ -1,5 +1,6 @@
 // Transfers between host memory of any kind and a device, through page-locked chunks that many threads fill and drain:
 // several times as fast as the driver's path from pageable memory (measured on an H200: 8 GB/s up, 14 down without).
+// Threads fill and drain the buffers of devices that share the host's memory where they lie.
 #pragma once
 
 #include <array>
@@ -32,7 +33,8 @@ class Staging {
 
   /// True if a transfer of so many bytes is not staged.
   bool direct(std::size_t bytes) const;
-  /// Sends what `fill` writes, all of which has been called when this returns.
+  /// Sends what `fill` writes, all of which has been called when this returns. Into a device that shares the host's
+  /// memory, `fill` writes when `waits` have ended.
   Event write(const Buffer& to, std::size_t offset, std::size_t bytes, const Piece& fill,
               std::span<const Event> waits = {});
   /// Gives what the device holds to `drain`; the transfer has ended when this returns.
@@ -57,6 +59,7 @@ class Staging {
     Piece drain;
   };
   bool shares_memory() const;
+  bool maps(std::size_t bytes) const;
   Event read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits);
   Chunk& next_chunk(std::size_t bytes);
   Chunk& small_chunk(std::size_t bytes);

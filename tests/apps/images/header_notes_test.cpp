@@ -234,6 +234,8 @@ TEST(HeaderNotes, NiftiInPairsAndPacked) {
   damaged[damaged.size() - 6] ^= 0x55;
   write_text(packed, damaged);
   EXPECT_THAT(told_of(packed), AllOf(HasSubstr("code 2"), HasSubstr(packed), HasSubstr("checksum")));
+  write_text(packed, content(packed).substr(0, content(packed).size() - 12));
+  EXPECT_THAT(told_of(packed), AllOf(HasSubstr("code 2"), HasSubstr(packed), HasSubstr("gzip stream breaks off")));
 }
 
 TEST(HeaderNotes, NiftiThatLiesInTwoPlacesIsWarnedOf) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,11 +49,14 @@ bool is_possible(const std::string& what) {
 ReaderAnswer planted(const json& question) {
   const std::string ask = question.at("ask");
   if (ask == "crash") ::raise(SIGSEGV);
+  if (ask == "short of memory") ::raise(SIGKILL);
+  if (ask == "which") return {{{"process", ::getpid()}}};
   if (ask == "abort") std::abort();
   if (ask == "leave") ::_exit(0);
   if (ask == "spin")
     for (volatile bool forever = true; forever;) {
     }
+  if (ask == "nap") ::usleep(300000);
   if (ask == "sleep")
     while (true) ::sleep(1);
   if (ask == "eat")
@@ -83,6 +87,7 @@ ReaderAnswer planted(const json& question) {
   }
   if (ask == "short") {
     ReaderAnswer answer;
+    answer.voxels = TypedVolume(Grid{.size = {10, 10, 9}}, Component::float32);
     answer.facts["voxels"] = {{"size", {10, 10, 10}},   {"spacing", {1, 1, 1}},
                               {"origin", {0, 0, 0}},    {"direction", {1, 0, 0, 0, 1, 0, 0, 0, 1}},
                               {"component", "float32"}, {"slope", 1.0},
@@ -97,12 +102,17 @@ class ReaderProcessTest : public testing::Test {
   std::string error_of_asking(const std::string& what, const ProcessLimits& limits = usual) {
     return error_of([&] { reader_.ask({{"ask", what}}, "bad.h5", limits); });
   }
+  pid_t worker(const std::string& path, const ProcessLimits& limits = usual) {
+    return reader_.ask({{"ask", "which"}}, path, limits).facts.at("process");
+  }
   bool answers() { return reader_.ask({{"ask", "network"}}, "good.h5", usual).facts.contains("possible"); }
 
   ReaderProcess reader_{[](int socket) {
     const pid_t process = ::fork();
     if (process == 0) {
       ::setpgid(0, 0);
+      ::syscall(SYS_close_range, STDERR_FILENO + 1, socket - 1, 0);  // as exec() would
+      ::syscall(SYS_close_range, socket + 1, ~0U, 0);
       answer_questions(socket, planted);
       ::_exit(0);
     }
@@ -117,6 +127,36 @@ TEST_F(ReaderProcessTest, CrashesCostAnError) {
     EXPECT_TRUE(answers()) << what;
   }
   EXPECT_THAT(error_of_asking("crash"), HasSubstr("signal 11"));
+  EXPECT_THAT(error_of_asking("short of memory"),
+              AllOf(HasSubstr("bad.h5"), HasSubstr("killed, as systems do when memory runs short")));
+}
+
+TEST_F(ReaderProcessTest, AWorkerServesAFolder) {
+  const pid_t first = worker("scan/a.tif");
+  EXPECT_EQ(worker("scan/b.tif"), first);
+  EXPECT_EQ(error_of_asking("refuse", usual), "InputError: 'x' is wrong");  // of no folder
+  const pid_t second = worker("scan/a.tif");
+  EXPECT_NE(second, first);
+  EXPECT_EQ(worker("scan/c.tif", {usual.seconds - 1, usual.bytes - 1}), second);
+  const pid_t larger = worker("scan/c.tif", {usual.seconds, usual.bytes + mebibyte});
+  EXPECT_NE(larger, second) << "its memory is limited by the first file";
+  EXPECT_NE(worker("scan/c.tif", {usual.seconds + 1, usual.bytes}), larger) << "as is its time";
+}
+
+TEST_F(ReaderProcessTest, AWorkerKeepsTimeForTheNextFile) {
+  const pid_t first = worker("scan/a.tif", {2, usual.bytes});
+  reader_.ask({{"ask", "nap"}}, "scan/b.tif", {2, usual.bytes});  // a quarter of a second and more
+  EXPECT_NE(worker("scan/c.tif", {2, usual.bytes}), first);
+}
+
+TEST_F(ReaderProcessTest, NoProcessIsLeft) {
+  const pid_t first = worker("scan/a.tif"), second = worker("other/a.tif");
+  EXPECT_EQ(::kill(first, 0), -1);
+  request_interrupt(true);
+  EXPECT_THROW(reader_.ask({{"ask", "sleep"}}, "other/b.tif", usual), Interrupted);
+  request_interrupt(false);
+  EXPECT_EQ(::kill(second, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
 }
 
 TEST_F(ReaderProcessTest, TimeIsLimited) {
@@ -138,11 +178,13 @@ TEST_F(ReaderProcessTest, MemoryIsLimited) {
 
 TEST_F(ReaderProcessTest, ErrorsAndVoxelsComeBack) {
   EXPECT_EQ(error_of_asking("refuse"), "InputError: 'x' is wrong");
-  const ReaderAnswer answer = reader_.ask({{"ask", "voxels"}}, "good.h5", usual);
-  ASSERT_EQ(answer.voxels.grid.size, (std::array<std::size_t, 3>{93, 71, 301}));
-  EXPECT_EQ(answer.voxels.scaling, (Scaling{2.5, -1}));
-  for (std::size_t n = 0; n < answer.voxels.byte_count(); ++n)
-    ASSERT_EQ(answer.voxels.bytes()[n], static_cast<std::byte>(n * 7)) << n;
+  for (int times = 0; times < 3; ++times) {
+    const ReaderAnswer answer = reader_.ask({{"ask", "voxels"}}, "good.h5", usual);
+    ASSERT_EQ(answer.voxels.grid.size, (std::array<std::size_t, 3>{93, 71, 301}));
+    EXPECT_EQ(answer.voxels.scaling, (Scaling{2.5, -1}));
+    for (std::size_t n = 0; n < answer.voxels.byte_count(); ++n)
+      ASSERT_EQ(answer.voxels.bytes()[n], static_cast<std::byte>(n * 7)) << n;
+  }
 }
 
 TEST_F(ReaderProcessTest, NothingButReadingIsPossible) {
@@ -179,6 +221,18 @@ TEST(ReaderOfTheCommand, GivesTheSameVolumes) {
     ASSERT_EQ(ran.code, 0) << name << ran.out;
     EXPECT_EQ(content(f / "there.mha"), content(f / "here.mha")) << name;
   }
+}
+
+// Another program that starts the command with the hidden word and a socket is answered like one that mistypes.
+TEST(ReaderOfTheCommand, ServesNoOtherProgram) {
+  const Folder f;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const Ran ran = run_child({"read-images"}, f, [&] { return ::dup2(ends[1], STDIN_FILENO) == STDIN_FILENO; });
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("there is no subcommand 'read-images'"));
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(ReaderOfTheCommand, RefusesWithExitCode2) {
