@@ -163,10 +163,10 @@ test_signal() {
   make_volume
   local n=${ranks[0]} code=0
   local run=(denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --checkpoint state --iterations)
-  timeout 60 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
-    "${run[@]}" 40000 -o v.mha >log 2>&1 &
+  timeout 120 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
+    "${run[@]}" 200000 -o v.mha >log 2>&1 &
   local launcher=$!
-  sleep 2
+  until grep -q "pdu: .* %" log 2>/dev/null || ! kill -0 $launcher 2>/dev/null; do sleep 0.05; done
   kill -TERM "$(cat pid.$((n - 1)))"
   wait $launcher || code=$?
   [ $code -ne 0 ] && [ $code -ne 124 ] || { cat log && fail "exit code $code"; }
