@@ -304,8 +304,10 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
 cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void* mapped, cl_uint count, const cl_event* list,
                          cl_event* event) {
   const cl_int code = target->clEnqueueUnmapMemObject(queue, memory, mapped, count, list, event);
-  if (code == CL_SUCCESS && event != nullptr) count_reference(1);
-  return judge("enqueue", "clEnqueueUnmapMemObject", context_of(queue)) == Verdict::fail ? fault.code : code;
+  const bool fails = judge("enqueue", "clEnqueueUnmapMemObject", context_of(queue)) == Verdict::fail;
+  if (code == CL_SUCCESS && event != nullptr && fails) target->clReleaseEvent(*event);
+  if (code == CL_SUCCESS && event != nullptr && !fails) count_reference(1);
+  return fails ? fault.code : code;
 }
 
 cl_event CL_API_CALL create_user_event(cl_context context, cl_int* code) {
