@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t format_version = 2;
+constexpr std::uint32_t format_version = 3;
 
 std::string shown(const nlohmann::json& object, const std::string& name) {
   return object.contains(name) ? object[name].dump() : "nothing";

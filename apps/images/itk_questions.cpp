@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -48,12 +49,13 @@ std::uint64_t bytes_at(const fs::path& path) {
   return sum;
 }
 
-// A second for each MB of a file, and memory as compression may gain.
+// A second for each MB of files, rounded up to a power of two, and memory as compression may gain.
 ProcessLimits limits_of(const std::vector<std::string>& files) {
   constexpr std::uint64_t least_seconds = 120, bytes_a_second = 1000000, least_bytes = std::uint64_t{4} << 30,
                           gain = 4096;
   std::uint64_t bytes = 0;
   for (const auto& file : files) bytes += bytes_at(file);
+  bytes = std::bit_ceil(bytes);  // so that files of about one size have one process
   const std::uint64_t memory = host_memory_bytes(), wanted = least_bytes + gain * bytes;
   return {least_seconds + bytes / bytes_a_second, memory == 0 ? wanted : std::min<std::uint64_t>(memory, wanted)};
 }

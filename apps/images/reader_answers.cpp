@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,8 @@ ReaderAnswer answer_or_error(const Answerer& answerer, const json& question) {
     return error("file", failed.what());
   } catch (const std::bad_alloc&) {
     return error("memory", "");
+  } catch (const std::system_error& failed) {
+    return error(failed.code() == std::errc::resource_unavailable_try_again ? "process" : "other", failed.what());
   } catch (const std::exception& unknown) {
     return error("other", unknown.what());
   }

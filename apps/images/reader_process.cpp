@@ -39,7 +39,12 @@ using Clock = std::chrono::steady_clock;
       path, how));
 }
 
+constexpr const char* no_process =
+    "the system allows no more processes or threads, which reading files of its kind takes; end other programs, or "
+    "raise the limit (ulimit -u)";
+
 [[noreturn]] void refuse_end(const std::string& path, int status, const ProcessLimits& limits) {
+  if (status < 0) throw Error(fmt::format("'{}' cannot be read: {}", path, no_process));
   if (!WIFSIGNALED(status)) refuse_crash(path, "by an error of its own");
   if (WTERMSIG(status) == SIGXCPU)
     refuse_crash(path, fmt::format("after {} seconds of processor time", limits.seconds));
@@ -66,6 +71,7 @@ std::string plain(std::string text) {
                     "does not need, or which are not there; it is damaged, or convert it to .mha",
                     path, limits.bytes >> 20));
   if (kind == "input") throw InputError(text);
+  if (kind == "process") throw Error(fmt::format("'{}' cannot be read: {}", path, no_process));
   refuse_crash(path, text);
 }
 
@@ -159,13 +165,12 @@ bool ReaderProcess::serves(const std::string& folder, const ProcessLimits& limit
 
 // Ends the present worker. False: there is no process that starts another.
 bool ReaderProcess::start_worker(const std::string& folder, const ProcessLimits& limits) {
+  constexpr auto patience = std::chrono::seconds(10);
+  if (worker_ && !status_of_worker(Clock::now() + patience)) return false;
   const auto [own, other] = socket_pair();
   const Descriptor others(other);
-  const bool sent = send_with(socket_, &limits, sizeof limits, other);
-  constexpr auto patience = std::chrono::seconds(10);
-  const bool ended = !worker_ || status_of_worker(Clock::now() + patience).has_value();
   worker_ = {own, folder, limits};
-  return sent && ended;
+  return send_with(socket_, &limits, sizeof limits, other);
 }
 
 // The answer, if the worker gives one.
@@ -199,10 +204,18 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
   const std::string folder = std::filesystem::path(path).parent_path();
   std::optional<ReaderAnswer> answer;
   std::optional<int> status;
+  ProcessLimits given = limits;  // the worker's, which it may have of a larger file
+  const auto attempt = [&] {
+    given = worker_->limits;
+    answer = exchange(whole, path, late);
+    if (!answer) status = status_of_worker(late);
+  };
   try {
     begin();
-    if (serves(folder, limits) || start_worker(folder, limits)) answer = exchange(whole, path, late);
-    if (!answer) status = status_of_worker(late);
+    const bool served = serves(folder, limits);
+    if (served || start_worker(folder, limits)) attempt();
+    // It may have ended by what it read before.
+    if (!answer && status && served && start_worker(folder, limits)) attempt();
     if (!answer && !status) end();
     if (answer) take_log(answer->facts);
   } catch (const json::exception&) {
@@ -212,7 +225,7 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
     end();
     throw;
   }
-  if (!answer && status) refuse_end(path, *status, limits);
+  if (!answer && status) refuse_end(path, *status, given);
   if (!answer && Clock::now() > late)
     refuse_crash(path, fmt::format("there was no answer after {} seconds", patience.count()));
   if (!answer)
@@ -221,7 +234,7 @@ ReaderAnswer ReaderProcess::ask(const json& question, const std::string& path, c
                     "started; run the command again, or convert the file to .mha",
                     path));
   try {
-    if (answer->facts.contains("error")) throw_again(answer->facts, path, limits);
+    if (answer->facts.contains("error")) throw_again(answer->facts, path, given);
   } catch (const json::exception&) {
     refuse_crash(path, "it gave no answer that is one");
   }

@@ -55,6 +55,8 @@ std::string differing_option(const nlohmann::json& own, const nlohmann::json& ot
     if (!other.contains(name) || other[name] != value)
       return fmt::format("{} {} where rank 0 has {}", name, other.contains(name) ? other[name].dump() : "is not there",
                          value.dump());
+  for (const auto& [name, value] : other.items())
+    if (!own.contains(name)) return fmt::format("{} {} where rank 0 has none", name, value.dump());
   return "other options than rank 0";
 }
 
@@ -64,7 +66,8 @@ void require_same_command(Ranks& all, const std::string& version, const std::str
                           const nlohmann::json& options) {
   if (!all.several()) return;
   const nlohmann::json own{{"version", version}, {"command", command}, {"options", options}};
-  const auto texts = all.gather("the command", own.dump());
+  // bytes of paths that are not UTF-8 differ in the options of no rank: their files are compared
+  const auto texts = all.gather("the command", own.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   const auto first = nlohmann::json::parse(texts.front());
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     const auto other = nlohmann::json::parse(texts[rank]);

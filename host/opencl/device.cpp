@@ -263,7 +263,8 @@ Event MappedPart::unmap() {
       *device_, queue_, "clEnqueueUnmapMemObject", "unmap " + buffer_->name(), 0,
       [&] { return "array " + buffer_->name(); },
       [&](cl::CommandQueue& queue, cl::Event& event) {
-        queue.enqueueUnmapMemObject(cl::Buffer(memory(*buffer_), true), std::exchange(data_, nullptr), nullptr, &event);
+        queue.enqueueUnmapMemObject(cl::Buffer(memory(*buffer_), true), data_, nullptr, &event);
+        data_ = nullptr;
       });
 }
 

@@ -124,7 +124,8 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   const bool shares_memory = info.cpu() || info.unified_memory;
   state->keeps_buffers = is_wanted(std::getenv("HALOCLINE_KEEP_MEMORY"), !shares_memory);
   state->stages_transfers = is_wanted(std::getenv("HALOCLINE_STAGE_TRANSFERS"), !shares_memory);
-  state->maps_memory = is_wanted(std::getenv("HALOCLINE_MAP_MEMORY"), shares_memory) && !state->stages_transfers;
+  state->maps_memory =
+      shares_memory && !state->stages_transfers && is_wanted(std::getenv("HALOCLINE_MAP_MEMORY"), true);
   try {
     const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
     for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)

@@ -97,7 +97,7 @@ bool Staging::shares_memory() const {
 }
 
 bool Staging::maps(std::size_t bytes) const {
-  return device_.state()->maps_memory && bytes > 0;
+  return device_.state()->maps_memory && !beside_kernels_ && bytes > 0;
 }
 
 bool Staging::direct(std::size_t bytes) const {

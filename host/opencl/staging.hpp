@@ -22,7 +22,10 @@ class Staging {
   /// Bytes of a chunk of page-locked memory, which a device keeps for the next transfer.
   static constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
 
-  explicit Staging(Device device) : device_(std::move(device)) {}
+  /// beside_kernels: kernels may write to other parts of the buffers meanwhile, which is not allowed where they are
+  /// mapped.
+  explicit Staging(Device device, bool beside_kernels = false)
+      : device_(std::move(device)), beside_kernels_(beside_kernels) {}
 
   /// Like Device::write, but staged host memory is free again when the call returns. Devices that share the host's
   /// memory, and small transfers, are not staged.
@@ -68,6 +71,7 @@ class Staging {
   void drain_first();
 
   Device device_;
+  bool beside_kernels_;
   std::array<Chunk, 4> chunks_;
   std::size_t next_ = 0;         // chunk, counted on and on
   std::deque<Pending> pending_;  // reads whose chunks have not been drained, the oldest first

@@ -18,8 +18,10 @@ constexpr std::size_t piece = std::size_t{8} << 20, worth_threads = std::size_t{
 // for.)
 void make_pages(std::byte* begin, std::size_t bytes) {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto touch = [](std::byte* at) {
-    std::atomic_ref<unsigned char>(*reinterpret_cast<unsigned char*>(at)).fetch_or(0, std::memory_order_relaxed);
+  const auto touch = [](std::byte* at) {  // not fetch_or(0), which compilers leave out
+    const std::atomic_ref byte(*reinterpret_cast<unsigned char*>(at));
+    unsigned char value = byte.load(std::memory_order_relaxed);
+    byte.compare_exchange_strong(value, value, std::memory_order_relaxed);
   };
   touch(begin);
   for (std::byte* at = begin + page - reinterpret_cast<std::uintptr_t>(begin) % page; at < begin + bytes; at += page)
@@ -33,6 +35,7 @@ PagePopulation::PagePopulation(void* memory, std::size_t bytes)
   if (memory == nullptr || bytes < worth_threads || lies_in_scratch(memory)) return;
   // A third of the threads: the others fill and drain what moves to and from devices.
   const std::size_t threads = std::max<std::size_t>(1, parallel_threads() / 3);
+  threads_.reserve(threads);
   try {
     for (std::size_t n = 0; n < threads; ++n) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {  // no more threads are allowed: pages are made when they are written

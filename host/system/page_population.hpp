@@ -11,7 +11,7 @@ namespace halocline {
 
 /// Makes the pages of [memory, memory + bytes) in ascending order, in a few threads of its own, during its lifetime.
 /// Contents do not change, also where others write there meanwhile. Does nothing for little memory, and for arrays of a
-/// ScratchFolder, which may be larger than the host's memory.
+/// ScratchFolder, which may be larger than the host's memory. Pages of a file that a caller has mapped are made, too.
 class PagePopulation {
  public:
   PagePopulation(void* memory, std::size_t bytes);

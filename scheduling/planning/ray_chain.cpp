@@ -1,6 +1,7 @@
 #include "scheduling/planning/ray_chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -34,6 +35,21 @@ void close_gaps(std::vector<Range>& bands, Range rows) {
   highest->end = rows.end;
 }
 
+// True for a single device if it costs less to load all slabs for each batch, whose sums are kept there, than each slab
+// once with the rows of these links, down and up again.
+bool whole_views_cost_less(const Plan& plan, const std::vector<RayLink>& links) {
+  const auto& r = plan.requirements;
+  if (plan.batch == 0 || std::any_of(plan.slabs.begin(), plan.slabs.end(),
+                                     [&](const SlabPlan& slab) { return slab.device != plan.slabs.front().device; }))
+    return false;
+  const double volume =
+      static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
+  const double views = r.largest_part > 0 ? r.largest_part : static_cast<double>(r.stack[2]);
+  double rows = 0;
+  for (const RayLink& link : links) rows += static_cast<double>(link.rows.count());
+  return (std::ceil(views / plan.batch) - 1) * volume < 2 * rows * static_cast<double>(r.stack[0]) * views;
+}
+
 }  // namespace
 
 RayChain::RayChain(const Step& step, const Plan& plan) {
@@ -42,8 +58,14 @@ RayChain::RayChain(const Step& step, const Plan& plan) {
   for (const SlabPlan& slab : plan.slabs)
     bands_.push_back(step.rows && plan.slabs.size() > 1 ? step.rows(slab.interior) : rows);
   close_gaps(bands_, rows);
-  whole_ = std::all_of(bands_.begin(), bands_.end(), [&](Range band) { return band == rows; });
   link();
+  if (whole_views_cost_less(plan, links_)) {
+    bands_.assign(bands_.size(), rows);
+    links_.clear();
+    ends_.clear();
+    link();
+  }
+  whole_ = std::all_of(bands_.begin(), bands_.end(), [&](Range band) { return band == rows; });
   cut(plan);
 }
 
@@ -102,9 +124,8 @@ bool RayChain::waits(const Plan& plan, std::size_t slab, Range rows) const {
     if (link.to != slab || common(link.rows, rows).empty()) return false;
     const auto& pieces = pieces_[link.from];
     return plan.slabs[link.from].device != plan.slabs[slab].device ||
-           std::any_of(pieces.begin(), pieces.end(), [&](const RayPiece& piece) {
-             return piece.waits && !common(piece.rows, link.rows).empty();
-           });
+           std::any_of(pieces.begin(), pieces.end(),
+                       [&](const RayPiece& piece) { return piece.waits && !common(piece.rows, link.rows).empty(); });
   });
 }
 

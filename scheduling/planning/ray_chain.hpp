@@ -25,7 +25,8 @@ struct RayPiece {
 class RayChain {
  public:
   /// The chain of a step over ray sums; of other steps, one without slabs. Bands are Step::rows, wider where they would
-  /// leave gaps, so that together they are the detector; without Step::rows, and for a single slab, all rows.
+  /// leave gaps, so that together they are the detector; without Step::rows, for a single slab, and where whole views
+  /// that are kept on the only device move fewer bytes, all rows.
   RayChain(const Step& step, const Plan& plan);
 
   /// Pieces in the order in which a device works on them: those that other devices wait for, those of this slab alone,

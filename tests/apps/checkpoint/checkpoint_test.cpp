@@ -123,7 +123,7 @@ TEST_F(CheckpointTest, DamagedFilesAreRefused) {
     with(state.substr(0, bytes), {"cut short", std::to_string(bytes), std::to_string(state.size())});
   std::string format = state;
   format[8] = 7;
-  with(format, {"format 7", "reads format 2"});
+  with(format, {"format 7", "reads format 3"});
   const auto flipped = [&](std::size_t at) {
     std::string bytes = state;
     bytes[at] = static_cast<char>(bytes[at] ^ 16);

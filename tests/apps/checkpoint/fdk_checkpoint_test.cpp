@@ -222,7 +222,7 @@ TEST_F(FdkCheckpoint, DamagedFilesAreRefusedAndDamagedPiecesComputedAgain) {
   refused(flipped(40), {"damaged", "description"});
   std::string format = state;
   format[8] = 7;
-  refused(format, {"format 7", "reads format 2"});
+  refused(format, {"format 7", "reads format 3"});
 
   const std::size_t pieces = 32 + text_bytes;
   const auto recomputed = [&](const std::string& bytes, const std::string& warning) {

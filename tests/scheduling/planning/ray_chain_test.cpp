@@ -215,6 +215,24 @@ TEST(RayChain, MovesOnlyRowsThatCrossABorder) {
   EXPECT_TRUE(chain.links().empty()) << "the devices do not wait for each other";
 }
 
+TEST(RayChain, CostsOneDeviceNoMoreThanWholeViews) {
+  for (const Form& form : forms())
+    for (const auto& [slices, rows] : {std::pair<std::size_t, std::size_t>{7, 93}, {13, 9}, {31, 16}})
+      for (const int slabs : {2, 5, 31})
+        for (const int batch : {1, 2, 5}) {
+          SCOPED_TRACE(testing::Message() << form.name << ", " << slices << " slices, " << rows << " rows, " << slabs
+                                          << " slabs, batches of " << batch);
+          const auto nz = static_cast<std::int64_t>(slices), count = static_cast<std::int64_t>(rows);
+          const Program banded = projecting(slices, rows, form.crossed(nz, count)),
+                        whole = projecting(slices, rows, {});
+          const Plan plan = plan_of(banded, 1, slabs, batch);
+          const auto bytes = [&](const Program& program) {
+            return count_step_bytes(program, program.each[0], program.needs.views(), plan);
+          };
+          EXPECT_LE(bytes(banded), bytes(whole));
+        }
+}
+
 TEST(RayChain, BeginsWithRowsThatOtherDevicesWaitFor) {
   const auto crossed = [](Range slices) { return Range{slices.begin - 4, slices.end + 4}; };
   const Program program = projecting(60, 60, crossed);
