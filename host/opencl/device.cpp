@@ -235,16 +235,15 @@ MappedPart map(const std::shared_ptr<DeviceState>& state, const Buffer& buffer, 
                std::size_t offset, std::size_t bytes, std::span<const Event> waits) {
   check_bounds(*state, buffer, offset, bytes, "map");
   const auto list = wait_list(waits, on);
-  void* mapped = nullptr;
+  void* at = nullptr;
   const Event begun = enqueue(
       *state, on, "clEnqueueMapBuffer", "map " + buffer.name(), 0,
       [&] { return fmt::format("array {}, {} bytes at {}", buffer.name(), bytes, offset); },
       [&](cl::CommandQueue& queue, cl::Event& event) {
-        mapped =
-            queue.enqueueMapBuffer(cl::Buffer(memory(buffer), true), CL_FALSE, flags, offset, bytes, &list, &event);
+        at = queue.enqueueMapBuffer(cl::Buffer(memory(buffer), true), CL_FALSE, flags, offset, bytes, &list, &event);
       });
   begun.wait();
-  return MappedPart(state, buffer, on, mapped);
+  return MappedPart(state, buffer, on, at);
 }
 
 }  // namespace
