@@ -5,7 +5,7 @@
 namespace halocline {
 namespace {
 
-constexpr int volume_tag = 3;  // beside those of rank_exchange.cpp
+constexpr int volume_tag = 32766;  // above those of rank_exchange.cpp
 
 }  // namespace
 
