@@ -125,7 +125,7 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   state->keeps_buffers = is_wanted(std::getenv("HALOCLINE_KEEP_MEMORY"), !shares_memory);
   state->stages_transfers = is_wanted(std::getenv("HALOCLINE_STAGE_TRANSFERS"), !shares_memory);
   state->maps_memory =
-      shares_memory && !state->stages_transfers && is_wanted(std::getenv("HALOCLINE_MAP_MEMORY"), true);
+      shares_memory && !state->stages_transfers && is_wanted(std::getenv("HALOCLINE_MAP_MEMORY"), false);
   try {
     const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
     for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)
