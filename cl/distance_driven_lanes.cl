@@ -28,8 +28,8 @@ __kernel void distance_driven_lanes_project(__global const float* restrict volum
   const int view = get_global_id(0), column = 8 * (int)get_global_id(1), row = get_global_id(2);
   __global float* pixels = projections + ((size_t)view * batch.held + row) * batch.columns + column;
   const int count = min(8, batch.columns - column);
-  const float v = from_centre(batch.row_begin + row, batch.rows), cx = 0.5f * (float)(extent.nx - 1), cy = 0.5f * (float)(extent.ny - 1),
-              cz = 0.5f * (float)(extent.nz - 1);
+  const float v = from_centre(batch.row_begin + row, batch.rows), cx = 0.5f * (float)(extent.nx - 1),
+              cy = 0.5f * (float)(extent.ny - 1), cz = 0.5f * (float)(extent.nz - 1);
 
   // beyond the row's end, its last pixel
   float centre[4][8], steps_b[4][8], steps_c[4][8], path[8], sum[8];

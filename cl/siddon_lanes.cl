@@ -38,9 +38,9 @@ __kernel void siddon_lanes_project(__global const float* restrict volume, __glob
   float inverse[3][8], shift[3][8], plane[3][8], step[3][8], from[8], to[8], scale[8], sum[8];
   INDEX stride[2][8], start[8];
   for (int n = 0; n < 8; ++n) {
-    const Ray ray =
-        ray_of(rays + RAY_FLOATS * (size_t)(batch.first_view + view),
-               from_centre(min(column + n, batch.columns - 1), batch.columns), from_centre(batch.row_begin + row, batch.rows));
+    const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(batch.first_view + view),
+                           from_centre(min(column + n, batch.columns - 1), batch.columns),
+                           from_centre(batch.row_begin + row, batch.rows));
     const Crossings c = crossings_of(ray, cx, cy, cz);
     const Passage passage = passage_of(c, extent);
     const Voxel at = first_voxel(c, passage.from, extent);

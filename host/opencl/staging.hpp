@@ -1,6 +1,6 @@
 // Transfers between host memory of any kind and a device, through page-locked chunks that many threads fill and drain:
 // several times as fast as the driver's path from pageable memory (measured on an H200: 8 GB/s up, 14 down without).
-// Threads fill and drain the buffers of devices that share the host's memory where they lie.
+// With HALOCLINE_MAP_MEMORY they fill and drain the buffers of devices that share the host's memory where they lie.
 #pragma once
 
 #include <array>

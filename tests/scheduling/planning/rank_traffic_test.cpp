@@ -32,8 +32,8 @@ Plan plan_of(int rank_of_last) {
 }
 
 TEST(RankTraffic, IsThatOfHalosWhichCrossFromRankToRank) {
-  // Two exchanges, after 2 and 4 of 6 iterations: rank 0 receives 4 slices of u and q above its second slab, rank 1 gets 2
-  // below its own.
+  // Two exchanges, after 2 and 4 of 6 iterations: rank 0 receives 4 slices of u and q above its second slab, rank 1
+  // gets 2 below its own.
   EXPECT_EQ(rank_bytes(plan_of(1)), 2 * (4 + 2) * 2 * 7 * 5 * 4.0);
   EXPECT_EQ(rank_bytes(plan_of(0)), 0);
 }
