@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "host/opencl/opencl.hpp"
 #include "host/opencl/program.hpp"
@@ -227,48 +226,6 @@ Event Device::read(const Buffer& from, std::size_t offset, void* to, std::size_t
         cl::Buffer buffer(memory(from), true);
         queue.enqueueReadBuffer(buffer, CL_FALSE, offset, bytes, to, &list, &event);
       });
-}
-
-namespace {
-
-MappedPart map(const std::shared_ptr<DeviceState>& state, const Buffer& buffer, Queue on, cl_map_flags flags,
-               std::size_t offset, std::size_t bytes, std::span<const Event> waits) {
-  check_bounds(*state, buffer, offset, bytes, "map");
-  const auto list = wait_list(waits, on);
-  void* at = nullptr;
-  const Event begun = enqueue(
-      *state, on, "clEnqueueMapBuffer", "map " + buffer.name(), 0,
-      [&] { return fmt::format("array {}, {} bytes at {}", buffer.name(), bytes, offset); },
-      [&](cl::CommandQueue& queue, cl::Event& event) {
-        at = queue.enqueueMapBuffer(cl::Buffer(memory(buffer), true), CL_FALSE, flags, offset, bytes, &list, &event);
-      });
-  begun.wait();
-  return MappedPart(state, buffer, on, at);
-}
-
-}  // namespace
-
-MappedPart Device::map_to_read(const Buffer& from, std::size_t offset, std::size_t bytes,
-                               std::span<const Event> waits) {
-  return map(state_, from, Queue::download, CL_MAP_READ, offset, bytes, waits);
-}
-
-MappedPart Device::map_to_write(const Buffer& to, std::size_t offset, std::size_t bytes, std::span<const Event> waits) {
-  return map(state_, to, Queue::upload, CL_MAP_WRITE_INVALIDATE_REGION, offset, bytes, waits);
-}
-
-Event MappedPart::unmap() {
-  return enqueue(
-      *device_, queue_, "clEnqueueUnmapMemObject", "unmap " + buffer_->name(), 0,
-      [&] { return "array " + buffer_->name(); },
-      [&](cl::CommandQueue& queue, cl::Event& event) {
-        queue.enqueueUnmapMemObject(cl::Buffer(memory(*buffer_), true), data_, nullptr, &event);
-        data_ = nullptr;
-      });
-}
-
-MappedPart::~MappedPart() {
-  if (data_ != nullptr) clEnqueueUnmapMemObject(device_->queue(queue_)(), memory(*buffer_), data_, 0, nullptr, nullptr);
 }
 
 // Enqueues a command on the compute queue. `command` may be called again, long after.

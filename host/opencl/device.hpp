@@ -124,26 +124,6 @@ class PinnedMemory {
   std::byte* data_ = nullptr;
 };
 
-/// A part of a buffer in the host's address space until unmap(), or the end of its lifetime. Where a device shares the
-/// host's memory, nothing is copied.
-class MappedPart {
- public:
-  MappedPart(std::shared_ptr<DeviceState> device, const Buffer& buffer, Queue queue, void* data)
-      : device_(std::move(device)), buffer_(&buffer), queue_(queue), data_(data) {}
-  MappedPart(const MappedPart&) = delete;
-  MappedPart& operator=(const MappedPart&) = delete;
-  ~MappedPart();
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-  /// Commands that use the buffer wait for this event.
-  Event unmap();
-
- private:
-  std::shared_ptr<DeviceState> device_;
-  const Buffer* buffer_;
-  Queue queue_;
-  void* data_;
-};
-
 /// A kernel: a file of cl/, the function in it, and the macros it is compiled with ("-D NAME=1 ...").
 struct KernelSpec {
   std::string file, kernel, options;
@@ -199,9 +179,6 @@ class Device {
   Event write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
               std::span<const Event> waits = {});
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
-  /// Maps a part of a buffer when `waits` have ended, to be read, or to be written whole.
-  MappedPart map_to_read(const Buffer& from, std::size_t offset, std::size_t bytes, std::span<const Event> waits = {});
-  MappedPart map_to_write(const Buffer& to, std::size_t offset, std::size_t bytes, std::span<const Event> waits = {});
   Event copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset, std::size_t bytes,
              std::span<const Event> waits = {});
   /// Several such copies, which must not overlap, in as few commands as can be: each takes 10 to 20 microseconds.

@@ -98,7 +98,7 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
     : device_(std::move(device)), name_(std::move(name)), bytes_(bytes) {
   constexpr cl_mem_flags unrestricted_size_intel = 1u << 23;  // CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
   const cl_mem_flags flags =
-      CL_MEM_READ_WRITE | (device_->maps_memory && !device_->info.cpu() ? CL_MEM_ALLOC_HOST_PTR : 0) |
+      CL_MEM_READ_WRITE |
       (device_->quirks.large_allocations && bytes >= (std::size_t{4} << 30) ? unrestricted_size_intel : 0);
   const bool guarded = memory_is_checked();
   handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {

@@ -107,11 +107,6 @@ bool reads_pairs(const cl::Context& context) {
   return has(CL_FLOAT) && has(CL_HALF_FLOAT);
 }
 
-// A value of the environment, which is 0 for no, and else for yes.
-bool is_wanted(const char* value, bool otherwise) {
-  return value != nullptr ? std::string_view(value) != "0" : otherwise;
-}
-
 // Opens a device in a context of its own unless there is one: on NVIDIA a shared one migrates buffers between devices
 // at 1.3 GB/s.
 Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t memory,
@@ -121,11 +116,10 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   state->quirks = quirks_of(info);
   state->groups.items = std::max<std::size_t>(1, info.max_work_group);
   state->device = device;
-  const bool shares_memory = info.cpu() || info.unified_memory;
-  state->keeps_buffers = is_wanted(std::getenv("HALOCLINE_KEEP_MEMORY"), !shares_memory);
-  state->stages_transfers = is_wanted(std::getenv("HALOCLINE_STAGE_TRANSFERS"), !shares_memory);
-  state->maps_memory =
-      shares_memory && !state->stages_transfers && is_wanted(std::getenv("HALOCLINE_MAP_MEMORY"), false);
+  const char* keep = std::getenv("HALOCLINE_KEEP_MEMORY");
+  state->keeps_buffers = keep != nullptr ? std::string_view(keep) != "0" : !info.cpu() && !info.unified_memory;
+  const char* stage = std::getenv("HALOCLINE_STAGE_TRANSFERS");
+  state->stages_transfers = stage != nullptr ? std::string_view(stage) != "0" : !info.cpu() && !info.unified_memory;
   try {
     const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
     for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)

@@ -84,7 +84,6 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
     void* handle;
   };
   bool stages_transfers = false;  // own memory, unless HALOCLINE_STAGE_TRANSFERS (for tests) is set
-  bool maps_memory = false;       // the host's memory, and HALOCLINE_MAP_MEMORY asks for it
   bool keeps_buffers = false;     // own memory, and HALOCLINE_KEEP_MEMORY is not 0
   std::mutex idle_buffers_mutex;
   std::vector<IdleBuffer> idle_buffers;

@@ -96,10 +96,6 @@ bool Staging::shares_memory() const {
   return !device_.state()->stages_transfers;
 }
 
-bool Staging::maps(std::size_t bytes) const {
-  return device_.state()->maps_memory && !beside_kernels_ && bytes > 0;
-}
-
 bool Staging::direct(std::size_t bytes) const {
   return shares_memory() || bytes < smallest_staged;
 }
@@ -163,11 +159,6 @@ Event Staging::read(const Buffer& from, std::size_t offset, void* to, std::size_
 Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, const Piece& fill,
                      std::span<const Event> waits) {
   settle();
-  if (maps(bytes)) {
-    MappedPart part = device_.map_to_write(to, offset, bytes, waits);
-    in_pieces(part.data(), 0, bytes, fill);
-    return part.unmap();
-  }
   Turns turns(bytes, chunks_.size());
   Event last;
   parallel_ranges(bytes, piece_of(bytes), [&](std::size_t first, std::size_t count) {
@@ -192,11 +183,6 @@ Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, co
 Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                     std::span<const Event> waits) {
   settle();
-  if (maps(bytes)) {
-    MappedPart part = device_.map_to_read(from, offset, bytes, waits);
-    in_pieces(part.data(), 0, bytes, drain);
-    return part.unmap();
-  }
   Turns turns(bytes, chunks_.size());
   const auto enqueue = [&](std::size_t turn) {
     if (turn >= turns.count()) return;

@@ -1,6 +1,5 @@
 // Transfers between host memory of any kind and a device, through page-locked chunks that many threads fill and drain:
 // several times as fast as the driver's path from pageable memory (measured on an H200: 8 GB/s up, 14 down without).
-// With HALOCLINE_MAP_MEMORY they fill and drain the buffers of devices that share the host's memory where they lie.
 #pragma once
 
 #include <array>
@@ -22,10 +21,7 @@ class Staging {
   /// Bytes of a chunk of page-locked memory, which a device keeps for the next transfer.
   static constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
 
-  /// beside_kernels: kernels may write to other parts of the buffers meanwhile, which is not allowed where they are
-  /// mapped.
-  explicit Staging(Device device, bool beside_kernels = false)
-      : device_(std::move(device)), beside_kernels_(beside_kernels) {}
+  explicit Staging(Device device) : device_(std::move(device)) {}
 
   /// Like Device::write, but staged host memory is free again when the call returns. Devices that share the host's
   /// memory, and small transfers, are not staged.
@@ -36,8 +32,7 @@ class Staging {
 
   /// True if a transfer of so many bytes is not staged.
   bool direct(std::size_t bytes) const;
-  /// Sends what `fill` writes, all of which has been called when this returns. Into a device that shares the host's
-  /// memory, `fill` writes when `waits` have ended.
+  /// Sends what `fill` writes, all of which has been called when this returns.
   Event write(const Buffer& to, std::size_t offset, std::size_t bytes, const Piece& fill,
               std::span<const Event> waits = {});
   /// Gives what the device holds to `drain`; the transfer has ended when this returns.
@@ -62,7 +57,6 @@ class Staging {
     Piece drain;
   };
   bool shares_memory() const;
-  bool maps(std::size_t bytes) const;
   Event read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits);
   Chunk& next_chunk(std::size_t bytes);
   Chunk& small_chunk(std::size_t bytes);
@@ -71,7 +65,6 @@ class Staging {
   void drain_first();
 
   Device device_;
-  bool beside_kernels_;
   std::array<Chunk, 4> chunks_;
   std::size_t next_ = 0;         // chunk, counted on and on
   std::deque<Pending> pending_;  // reads whose chunks have not been drained, the oldest first

@@ -26,7 +26,7 @@ struct RunResult {
   double seconds = 0;
   double iterating_seconds = 0;           // steps: seconds_scalar at the end
   std::size_t peak_bytes = 0;             // on the device that used most
-  double bus_bytes = 0;                   // moved over the bus, or where a device shares the host's memory, mapped
+  double bus_bytes = 0;                   // moved over the bus
   double rank_bytes = 0;                  // sent by this rank to others
   std::vector<int> taken_by;              // voxel sums: the device of each slab of the plan
   std::map<std::string, double> scalars;  // steps: final values

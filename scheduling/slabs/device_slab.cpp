@@ -10,7 +10,7 @@
 namespace halocline {
 
 DeviceSlab::DeviceSlab(Device device, const Plan& plan, int device_index)
-    : Slab(std::move(device), plan, device_index), later_(device_), fetching_(device_, true) {}
+    : Slab(std::move(device), plan, device_index), later_(device_), fetching_(device_) {}
 
 DeviceSlab::~DeviceSlab() {
   try {

@@ -1,19 +1,12 @@
 // labels: device
-// Reads through page-locked chunks that are drained later: all of them arrive, however many are under way. Transfers
-// from and to devices that share the host's memory move no bytes there.
+// Reads through page-locked chunks that are drained later: all of them arrive, however many are under way.
 #include "host/opencl/staging.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <numeric>
-#include <stdexcept>
-#include <utility>
 #include <vector>
-
-#include "host/opencl/trace.hpp"
 
 namespace halocline::staging_test {
 namespace {
@@ -56,60 +49,6 @@ TEST(Staging, ReadsThatAreDrainedLaterAllArrive) {
   staging.read(other, 0, 20 * mebi, into(back));
   EXPECT_EQ(0, std::memcmp(back.data(), numbers.data(), 20 * mebi));
   staging.settle();  // nothing is left
-}
-
-Staging::Piece from(const std::vector<unsigned>& source) {
-  return [&source](std::byte* at, std::size_t begin, std::size_t count) {
-    std::memcpy(at, reinterpret_cast<const std::byte*>(source.data()) + begin, count);
-  };
-}
-
-// Bytes that the device's commands move while so many numbers go there and come back, which is checked.
-std::size_t bytes_moved(std::size_t count, std::size_t first) {
-  auto device = open_devices({}).front();
-  const auto trace = std::make_shared<Trace>();
-  device.record(trace);
-  std::vector<unsigned> numbers(count), back(count);
-  std::iota(numbers.begin(), numbers.end(), 3u);
-  const std::size_t bytes = sizeof(unsigned) * count, offset = sizeof(unsigned) * first;
-  const auto buffer = device.buffer("numbers", offset + bytes + 12);
-  Staging staging(device);
-  const Event cleared = device.fill(buffer, 0, 0, buffer.bytes());
-  const Event written = staging.write(buffer, offset, bytes, from(numbers), {&cleared, 1});
-  staging.read(buffer, offset, bytes, into(back), {&written, 1}).wait();
-  EXPECT_EQ(back, numbers);
-  device.finish();
-  std::size_t sum = 0;
-  for (const auto& entry : trace->entries()) sum += entry.bytes;
-  return sum;
-}
-
-TEST(Staging, MapsMemoryThatTheDeviceShares) {
-  for (const auto& [count, first] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{1, 0}, {7, 1}, {93, 5}, {300001, 17}, {5 * mebi + 3, 1}}) {
-    EXPECT_EQ(bytes_moved(count, first), 2 * sizeof(unsigned) * count) << count;
-    ::setenv("HALOCLINE_MAP_MEMORY", "1", 1);
-    EXPECT_EQ(bytes_moved(count, first), 0u) << count;
-    ::unsetenv("HALOCLINE_MAP_MEMORY");
-  }
-}
-
-TEST(Staging, EndsAtAnErrorAndUnmaps) {
-  ::setenv("HALOCLINE_MAP_MEMORY", "1", 1);
-  auto device = open_devices({}).front();
-  ::unsetenv("HALOCLINE_MAP_MEMORY");
-  const auto buffer = device.buffer("numbers", 3 * mebi);
-  Staging staging(device);
-  const Staging::Piece fail = [](std::byte*, std::size_t begin, std::size_t) {
-    if (begin > 0) throw std::runtime_error("no more");
-  };
-  EXPECT_THROW(staging.write(buffer, 0, buffer.bytes(), fail), std::runtime_error);
-  EXPECT_THROW(staging.read(buffer, 0, buffer.bytes(), fail), std::runtime_error);
-  const std::vector<unsigned> numbers(buffer.bytes() / sizeof(unsigned), 5u);
-  std::vector<unsigned> back(numbers.size());
-  staging.write(buffer, 0, buffer.bytes(), from(numbers));
-  staging.read(buffer, 0, buffer.bytes(), into(back)).wait();
-  EXPECT_EQ(back, numbers);
 }
 
 }  // namespace
