@@ -17,38 +17,76 @@
 #include "voxel_driven.clh"
 
 #ifndef K_UNROLL
-#define K_UNROLL 16
+#define K_UNROLL 32
 #endif
 
 #ifndef GROUP_WIDTH
-#define GROUP_WIDTH 32
+#define GROUP_WIDTH 8
 #define GROUP_HEIGHT 16
 #endif
 #ifndef TILE_BYTES
-#define TILE_BYTES 40960
+#define TILE_BYTES 20480
 #endif
 #define ITEMS (GROUP_WIDTH * GROUP_HEIGHT)
 #define AHEAD (ITEMS / 8)  // views of which every work-item casts a corner
 #define PAIRS_HELD (TILE_BYTES / 8)
 #define MOST_ROWS (65536 / ITEMS)  // so that an item's number is divided by it exactly, see below
 
-// First column and row as filtered has them, columns of pairs, rows; no columns: the pixels are not copied.
-typedef int4 Patch;
-#define STRIDE(patch) ((patch).w | 1)
+// Coordinates of voxels whose four pixels are in a patch: least < (u, v) < most, but u may be least.x.
+typedef struct {
+  float2 least, most;
+} Reach;
 
-INLINE Patch patch_of(__local const float2* corners, int row_begin) {
+// Columns of pairs and rows that are copied; no columns: none are.
+typedef struct {
+  int first_column, first_row, columns, rows;  // as filtered has them
+  int held;                                    // all of them are pixels of filtered
+  int share;                                   // 2^16 over `rows`, rounded up
+  Reach reach;
+} Patch;
+#define STRIDE(rows) ((rows) | 1)
+
+INLINE Patch patch_of(__local const float2* corners, Batch batch) {
   float2 low = corners[0], high = corners[0];
   for (int n = 1; n < 8; ++n) {
     low = fmin(low, corners[n]);
     high = fmax(high, corners[n]);
   }
   const float far = 1e6f, margin = 0.0625f;  // for what float32 rounds
-  if (!(low.x > -far && low.y > -far && high.x < far && high.y < far)) return (Patch)(0, 0, 0, 1);
-  const int left = (int)floor(low.x - margin), bottom = (int)floor(low.y - margin);
-  const int columns = (int)floor(high.x + margin) - left + 1, rows = (int)floor(high.y + margin) - bottom + 2;
-  const Patch patch = (Patch)(left + 1, bottom - row_begin + 1, columns, rows);
-  const bool fits = columns <= PAIRS_HELD && rows <= MOST_ROWS && columns * STRIDE(patch) <= PAIRS_HELD;
-  return fits ? patch : (Patch)(0, 0, 0, 1);
+  Patch patch = {0, 0, 0, 1, 1, 65536, {(float2)(INFINITY), (float2)(-INFINITY)}};
+  if (!(low.x > -far && low.y > -far && high.x < far && high.y < far)) return patch;
+  const float2 least = floor(low - margin), most = floor(high + margin) + 1.0f;
+  const int columns = (int)(most.x - least.x), rows = (int)(most.y - least.y) + 1;
+  if (columns > PAIRS_HELD || rows > MOST_ROWS || columns * STRIDE(rows) > PAIRS_HELD) return patch;
+  patch.first_column = (int)least.x + 1, patch.first_row = (int)least.y - batch.row_begin + 1;
+  patch.columns = columns, patch.rows = rows;
+  patch.held = patch.first_column >= 0 && patch.first_column + columns < batch.columns + 2 && patch.first_row >= 0 &&
+               patch.first_row + rows <= batch.held + 2;
+  patch.share = 65535 / rows + 1;
+  patch.reach.least = least, patch.reach.most = most;
+  return patch;
+}
+
+// A work-item's part of copying a patch of a view to the tile.
+INLINE void copy_pairs(__local float2* tile, __global const float* restrict view, Patch patch, Batch batch, int item) {
+  const int stride = STRIDE(patch.rows), of_view = batch.held + 2, end = patch.columns * stride;
+  int column = (item * patch.share) >> 16, row = item - column * patch.rows;
+  const int columns = (ITEMS * patch.share) >> 16, rows = ITEMS - columns * patch.rows;  // a step
+  int to = column * stride + row, from = (patch.first_column + column) * of_view + patch.first_row + row;
+  column += patch.first_column;
+  while (to < end) {
+    if (patch.held) {
+      tile[to] = (float2)(view[from], view[from + of_view]);
+    } else {
+      const bool held = (uint)(patch.first_row + row) < (uint)of_view;
+      tile[to] = (float2)(held && (uint)column < (uint)(batch.columns + 2) ? view[from] : 0.0f,
+                          held && (uint)(column + 1) < (uint)(batch.columns + 2) ? view[from + of_view] : 0.0f);
+    }
+    column += columns, row += rows, to += columns * stride + rows, from += columns * of_view + rows;
+    if (row >= patch.rows) {
+      ++column, row -= patch.rows, to += stride - patch.rows, from += of_view - patch.rows;
+    }
+  }
 }
 
 INLINE float between(float2 low, float2 high, float across, float along) {
@@ -73,19 +111,39 @@ INLINE float with_kappa(float value, float u, float v, float correlation) {
   return value;
 }
 
+// v + ROUND_DOWN, for v > 0.5, has the row of v in its low bits, or, for a whole v, perhaps the row before; the fraction is 1 then, and the
+// interpolated value the same. Cheaper than floor() and a conversion.
+#define ROUND_DOWN 8388607.5f
+#define WHOLE 8388608.0f
+#define WHOLE_BITS 0x4B000000
+
+// Adds a view to the slices of a work-item from the tile. start: place of row 0 in the column of the voxels.
+INLINE void add_pairs(float* sum, __local const float2* tile, int start, bool cheaply, float z, float step_v,
+                      float base_v, float inverse_w, float u, float across, float weight, float correlation) {
+  if (cheaply) start -= WHOLE_BITS;
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) {
+    const float v = ROW_AT(fma(z + s, step_v, base_v), inverse_w), rounded = cheaply ? v + ROUND_DOWN : floor(v);
+    const int at = start + (cheaply ? as_int(rounded) : (int)rounded);
+    const float along = v - (cheaply ? rounded - WHOLE : rounded);
+    const float value = between(tile[at], tile[at + 1], across, along);
+    sum[s] = fma(with_kappa(value, u, v, correlation), weight, sum[s]);
+  }
+}
+
 // Work-items: (nx, ny, slices / K_UNROLL), rounded up to groups of (GROUP_WIDTH, GROUP_HEIGHT, 1).
 __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) void backproject_tile(
     __global const float* restrict filtered, __global const float4* restrict matrices, __global float* restrict volume,
     Extent extent, PerAxis centre, Batch batch, float correlation) {
   __local float2 tile[PAIRS_HELD];
   __local float2 corners[AHEAD][8];
+  __local float4 ahead_matrices[AHEAD][3];
   __local Patch patches[AHEAD];
-  __local int shares[AHEAD];      // 2^16 over a patch's rows, rounded up
   __local volatile float lowest;  // z of a work-item, read again for every view, or each z + s would take a register
   const int item = GROUP_WIDTH * (int)get_local_id(1) + (int)get_local_id(0);
   const int i = get_global_id(0), j = get_global_id(1), slice = extent.begin + K_UNROLL * (int)get_global_id(2);
   const bool stored = i < extent.nx && j < extent.ny;  // the others help to copy
-  const size_t plane = (size_t)extent.nx * extent.ny;
+  const size_t plane = (size_t)extent.nx * extent.ny, pixels = (size_t)(batch.columns + 2) * (batch.held + 2);
   __global float* voxel = volume + plane * (slice - extent.offset) + (size_t)j * extent.nx + i;
 
   float sum[K_UNROLL];
@@ -97,56 +155,33 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
   if (item == 0) lowest = (float)slice - centre.z;
   for (int ahead = 0; ahead < batch.views; ahead += AHEAD) {
     const int here = min(AHEAD, batch.views - ahead);
+    __global const float4* matrix = matrices + 3 * (size_t)(batch.first_view + ahead);
+    if (item < 3 * here) ahead_matrices[item / 3][item % 3] = matrix[item];
     if (item < 8 * here) {
-      const int n = item / 8;
       const float corner_x = x - (float)get_local_id(0) + (item & 1 ? GROUP_WIDTH - 1 : 0);
       const float corner_y = y - (float)get_local_id(1) + (item & 2 ? GROUP_HEIGHT - 1 : 0);
       const float corner_z = (float)slice - centre.z + (item & 4 ? K_UNROLL - 1 : 0);
-      const size_t row = 3 * (size_t)(batch.first_view + ahead + n);
-      const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
+      const float4 mu = matrix[item / 8 * 3], mv = matrix[item / 8 * 3 + 1], mw = matrix[item / 8 * 3 + 2];
       const float w = fma(corner_z, mw.z, fma(corner_x, mw.x, fma(corner_y, mw.y, mw.w)));
       const float u = fma(corner_z, mu.z, fma(corner_x, mu.x, fma(corner_y, mu.y, mu.w))) / w;
       const float v = ROW_OVER(fma(corner_z, mv.z, fma(corner_x, mv.x, fma(corner_y, mv.y, mv.w))), w);
-      corners[n][item & 7] = w > 0.0f ? (float2)(u, v) : (float2)(INFINITY, INFINITY);
+      corners[item / 8][item & 7] = w > 0.0f ? (float2)(u, v) : (float2)(INFINITY, INFINITY);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < here) {
-      const Patch patch = patch_of(corners[item], batch.row_begin);
-      patches[item] = patch;
-      shares[item] = 65535 / patch.w + 1;
-    }
+    if (item < here) patches[item] = patch_of(corners[item], batch);
     for (int begin = 0, end = 0; begin < here; begin = end) {
       barrier(CLK_LOCAL_MEM_FENCE);  // patches are known, and the tile of the pass before is no longer read
-      int used = 0;
-      for (; end < here; ++end) {
+      for (int used = 0; end < here; ++end) {
         const Patch patch = patches[end];
-        const int stride = STRIDE(patch), size = patch.z * stride;
+        const int size = patch.columns * STRIDE(patch.rows);
         if (used + size > PAIRS_HELD) break;
-        __global const float* restrict view = filtered + (size_t)(batch.columns + 2) * (batch.held + 2) * (ahead + end);
-        const int share = shares[end], step_columns = (ITEMS * share) >> 16, step_rows = ITEMS - step_columns * patch.w;
-        int column = (item * share) >> 16, row = item - column * patch.w;
-        while (column < patch.z) {
-          const int c = patch.x + column, r = patch.y + row, at = c * (batch.held + 2) + r;
-          const bool held = (uint)r < (uint)(batch.held + 2);
-          tile[used + column * stride + row] =
-              (float2)(held && (uint)c < (uint)(batch.columns + 2) ? view[at] : 0.0f,
-                       held && (uint)(c + 1) < (uint)(batch.columns + 2) ? view[at + batch.held + 2] : 0.0f);
-          column += step_columns;
-          row += step_rows;
-          if (row >= patch.w) {
-            row -= patch.w;
-            ++column;
-          }
-        }
+        copy_pairs(tile + used, filtered + pixels * (ahead + end), patch, batch, item);
         used += size;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
 
-      used = 0;
-      for (int n = begin; n < end; ++n) {
-        const Patch patch = patches[n];
-        const size_t matrix = 3 * (size_t)(batch.first_view + ahead + n);
-        const float4 mu = matrices[matrix], mv = matrices[matrix + 1], mw = matrices[matrix + 2];
+      for (int n = begin, used = 0; n < end; ++n) {
+        const float4 mu = ahead_matrices[n][0], mv = ahead_matrices[n][1], mw = ahead_matrices[n][2];
         const float base_u = fma(x, mu.x, fma(y, mu.y, mu.w));
         const float base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
         const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
@@ -155,36 +190,35 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
         const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
         const float weight = voxel_weight(inverse_w, in_front);
         const float u = base_u * inverse_w;
-        const Position across = position(u, 0, batch.columns);
-        const int column = across.quad - patch.x;
         // v goes one way along k: what holds of both ends holds in between
-        const int one = position(ROW_AT(fma(z, mv.z, base_v), inverse_w), batch.row_begin, batch.held).quad - patch.y;
-        const int other =
-            position(ROW_AT(fma(z + (K_UNROLL - 1), mv.z, base_v), inverse_w), batch.row_begin, batch.held).quad -
-            patch.y;
-        if ((uint)column < (uint)patch.z && min(one, other) >= 0 && max(one, other) < patch.w - 1) {
-          const int start = used + column * STRIDE(patch) - patch.y - batch.row_begin + 1;
-#pragma unroll
-          for (int s = 0; s < K_UNROLL; ++s) {
-            const float v = ROW_AT(fma(z + s, mv.z, base_v), inverse_w), whole = floor(v);
-            const int at = start + (int)whole;
-            const float value = between(tile[at], tile[at + 1], across.fraction, v - whole);
-            sum[s] = fma(with_kappa(value, u, v, correlation), weight, sum[s]);
-          }
+        const float one = ROW_AT(fma(z, mv.z, base_v), inverse_w);
+        const float other = ROW_AT(fma(z + (K_UNROLL - 1), mv.z, base_v), inverse_w);
+        const Reach reach = patches[n].reach;
+        const int rows = patches[n].rows;
+        if (u >= reach.least.x && u < reach.most.x && fmin(one, other) > reach.least.y &&
+            fmax(one, other) < reach.most.y) {
+          const float left = floor(u);
+          const int column = (int)left + 1 - patches[n].first_column;
+          const int start = used + column * STRIDE(rows) - patches[n].first_row - batch.row_begin + 1;
+          if (fmin(one, other) > 0.5f)
+            add_pairs(sum, tile, start, true, z, mv.z, base_v, inverse_w, u, u - left, weight, correlation);
+          else
+            add_pairs(sum, tile, start, false, z, mv.z, base_v, inverse_w, u, u - left, weight, correlation);
         } else {
           // one after the other, in turns through sum[0]: written out they would take registers that the others need
-          __global const float* restrict view = filtered + (size_t)(batch.columns + 2) * (batch.held + 2) * (ahead + n);
+          const Position across = position(u, 0, batch.columns);
 #pragma unroll 1
           for (int s = 0; s < K_UNROLL; ++s) {
             const float v = ROW_AT(fma(z + s, mv.z, base_v), inverse_w);
-            const float value = looked_up(view, batch.held, across, position(v, batch.row_begin, batch.held));
+            const float value = looked_up(filtered + pixels * (ahead + n), batch.held, across,
+                                          position(v, batch.row_begin, batch.held));
             const float next = fma(with_kappa(value, u, v, correlation), weight, sum[0]);
 #pragma unroll
             for (int k = 0; k + 1 < K_UNROLL; ++k) sum[k] = sum[k + 1];
             sum[K_UNROLL - 1] = next;
           }
         }
-        used += patch.z * STRIDE(patch);
+        used += patches[n].columns * STRIDE(rows);
       }
     }
   }

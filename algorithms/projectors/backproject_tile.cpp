@@ -10,8 +10,9 @@
 namespace halocline {
 namespace {
 
-constexpr LocalTile tile_choices[] = {{32, 16, 16, 40 << 10},
-                                      {16, 16, 16, 20 << 10}};  // on an H200 897 and 884 GUPS, quads 781
+constexpr LocalTile tile_choices[] = {{8, 16, 32, 20 << 10},
+                                      {16, 16, 24, 20 << 10}};    // on an H200 1037 and 1020 GUPS, quads 781
+constexpr std::size_t local_bytes_of_view = 8 * 8 + 3 * 16 + 40;  // corners, matrix, patch
 
 std::string form_of(const DeviceModel& device) {
   if (device.cpu) return quads_form;
@@ -36,9 +37,8 @@ std::span<const LocalTile> local_tiles() {
 
 bool takes_tile(const DeviceInfo& device, const LocalTile& tile) {
   const auto items = static_cast<std::size_t>(tile.items());
-  const std::size_t corners = items * 8, patches = items / 8 * 20;
-  return items <= device.max_work_group &&
-         static_cast<std::size_t>(tile.bytes) + corners + patches <= usable_local_memory(device);
+  const std::size_t views = items / 8 * local_bytes_of_view;
+  return items <= device.max_work_group && static_cast<std::size_t>(tile.bytes) + views <= usable_local_memory(device);
 }
 
 const LocalTile* fastest_tile(std::span<const DeviceModel> devices) {

@@ -18,7 +18,7 @@ struct LocalTile {
   bool operator==(const LocalTile&) const = default;
   int items() const { return width * height; }
   std::string options() const;  ///< of the kernel
-  std::string text() const;     ///< "16 x 16 x 32, 40 KiB"
+  std::string text() const;     ///< "8 x 16 x 32, 20 KiB"
 };
 
 /// Tiles that are worth a trial.
