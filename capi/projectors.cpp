@@ -17,8 +17,8 @@ class Project : public Verb {
     const RayChoices rays = choose_rays(project_.rays, project_.hardware(), work.geometry(), volume.grid(),
                                         "the volume", projections.grid(), no_tables);
     nlohmann::json results;
-    put_run(results, project_into(volume, rays.geometry, projections, {rays.projector, project_.hardware()},
-                                  work.devices, work.options));
+    put_run(results, project_into(volume, rays.geometry, projections, project_.parameters(rays.projector), work.devices,
+                                  work.options));
     return results;
   }
 

@@ -156,7 +156,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
   for (int ahead = 0; ahead < batch.views; ahead += AHEAD) {
     const int here = min(AHEAD, batch.views - ahead);
     __global const float4* matrix = matrices + 3 * (size_t)(batch.first_view + ahead);
-    if (item < 3 * here) ahead_matrices[item / 3][item % 3] = matrix[item];
     if (item < 8 * here) {
       const float corner_x = x - (float)get_local_id(0) + (item & 1 ? GROUP_WIDTH - 1 : 0);
       const float corner_y = y - (float)get_local_id(1) + (item & 2 ? GROUP_HEIGHT - 1 : 0);
@@ -168,6 +167,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP_WIDTH, GROUP_HEIGHT, 1))) voi
       corners[item / 8][item & 7] = w > 0.0f ? (float2)(u, v) : (float2)(INFINITY, INFINITY);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    // no work-item is at the views before any longer
+    if (item < 3 * here) ahead_matrices[item / 3][item % 3] = matrix[item];
     if (item < here) patches[item] = patch_of(corners[item], batch);
     for (int begin = 0, end = 0; begin < here; begin = end) {
       barrier(CLK_LOCAL_MEM_FENCE);  // patches are known, and the tile of the pass before is no longer read

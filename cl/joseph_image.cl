@@ -1,9 +1,10 @@
 // joseph_project for GPUs with images: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane
 // across AXIS (joseph_image_planes; width and height are j and k, i and k, or i and j), zero beyond the slices held. The bits of joseph_project;
-// with HARDWARE interpolation the fractions have 8 bits on most GPUs. With PACK 2 the views are in pairs half a turn apart, and a texel holds
-// a voxel and the one that half a turn takes to its place: the rays of both views share a fetch.
+// with HARDWARE interpolation the fractions have 8 bits on most GPUs. With PACK 2 or 4 the views are in packs, each a half or a quarter of a
+// turn on (turned_views()), and a texel holds a voxel and those that these turns take to its place: the rays of all views of a pack share a
+// fetch. PACK 4: nx = ny.
 //
-// Tunables: AXIS (0, 1, 2), PACK (1; with HARDWARE 2), HARDWARE; FETCHES, samples on their way at a time.
+// Tunables: AXIS (0, 1, 2), PACK (1; with HARDWARE 2, 4), HARDWARE; FETCHES, samples on their way at a time.
 #pragma OPENCL FP_CONTRACT OFF
 #include "rays.clh"
 
@@ -24,13 +25,26 @@ __kernel void joseph_image_planes(__global const float* restrict volume, __write
   if (b >= width || c >= height || layer >= layers) return;
   const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;
   const float value = slice < slices ? volume[((size_t)slice * ny + j) * nx + i] : 0.0f;
-#if PACK == 2
-  const float turned = slice < slices ? volume[((size_t)slice * ny + (ny - 1 - j)) * nx + (nx - 1 - i)] : 0.0f;
-#else
-  const float turned = 0.0f;
-#endif
-  write_imagef(planes, (int4)(b, c, layer, 0), (float4)(value, turned, 0.0f, 0.0f));
+  float4 texel = (float4)(value, 0.0f, 0.0f, 0.0f);
+  if (PACK > 1 && slice < slices) {
+    const float half_turn = volume[((size_t)slice * ny + (ny - 1 - j)) * nx + (nx - 1 - i)];
+    if (PACK == 2)
+      texel.y = half_turn;
+    else
+      texel.yzw = (float3)(volume[((size_t)slice * ny + (ny - 1 - i)) * nx + j], half_turn,
+                           volume[((size_t)slice * ny + i) * nx + (nx - 1 - j)]);
+  }
+  write_imagef(planes, (int4)(b, c, layer, 0), texel);
 }
+
+// Of the views of a pack.
+#if PACK == 4
+typedef float4 Values;
+#define VALUES(texel) (texel)
+#else
+typedef float2 Values;
+#define VALUES(texel) (texel).xy
+#endif
 
 #ifdef HARDWARE
 #define TEXEL_CENTRE 0.5f
@@ -53,10 +67,10 @@ INLINE bool taken(float p, Line line, float from, float to) {
 }
 
 // The sample of plane p, which is layer `layer`; slices are held from move_c.
-INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
+INLINE Values sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
   const float b = fma(p, line.slope_b, line.shift_b + TEXEL_CENTRE), c = height_at(p, line);
 #ifdef HARDWARE
-  return read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)).xy;
+  return VALUES(read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)));
 #else
   const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
   const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
@@ -66,7 +80,7 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
               value11 = read_imagef(planes, sampler, at + (int4)(1, 1, 0, 0)).x;
   const float value0 = fma(high_b, value10, (1.0f - high_b) * value00),
               value1 = fma(high_b, value11, (1.0f - high_b) * value01);
-  return (float2)(fma(high_c, value1, (1.0f - high_c) * value0), 0.0f);
+  return (Values)(fma(high_c, value1, (1.0f - high_c) * value0));
 #endif
 }
 
@@ -109,20 +123,29 @@ __kernel void joseph_image_project(__read_only image2d_array_t planes, __global 
   float layer = (float)((descending ? last : first) - (AXIS == 2 ? extent.offset : 0));
   const float move_c = AXIS == 2 ? 0.0f : (float)extent.offset;
   const size_t pixel = ((size_t)view * batch.held + row) * batch.columns + column,
-               next = pixel + (size_t)batch.held * batch.columns;
-  float2 sum = (float2)(projections[pixel], PACK == 2 ? projections[next] : 0.0f);
+               of_view = (size_t)batch.held * batch.columns;
+#if PACK == 4
+  Values sum = (Values)(projections[pixel], projections[pixel + of_view], projections[pixel + 2 * of_view],
+                        projections[pixel + 3 * of_view]);
+#else
+  Values sum = (Values)(projections[pixel], PACK == 2 ? projections[pixel + of_view] : 0.0f);
+#endif
   int left = last - first + 1;
   for (; left >= FETCHES; left -= FETCHES) {
-    float2 value[FETCHES];  // on their way together
+    Values value[FETCHES];  // on their way together
 #pragma unroll
     for (int n = 0; n < FETCHES; ++n, p += step, layer += step) value[n] = sample(planes, p, line, move_c, layer);
 #pragma unroll
-    for (int n = 0; n < FETCHES; ++n) sum = fma((float2)(path), value[n], sum);
+    for (int n = 0; n < FETCHES; ++n) sum = fma((Values)(path), value[n], sum);
   }
   for (; left > 0; --left, p += step, layer += step)
-    sum = fma((float2)(path), sample(planes, p, line, move_c, layer), sum);
+    sum = fma((Values)(path), sample(planes, p, line, move_c, layer), sum);
   projections[pixel] = sum.x;
-#if PACK == 2
-  projections[next] = sum.y;
+#if PACK > 1
+  projections[pixel + of_view] = sum.y;
+#endif
+#if PACK == 4
+  projections[pixel + 2 * of_view] = sum.z;
+  projections[pixel + 3 * of_view] = sum.w;
 #endif
 }

@@ -52,10 +52,10 @@ std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::
   return order;
 }
 
-std::vector<int> turned_pairs(const Geometry& geometry, const Grid& volume, const Grid& projections) {
+std::vector<int> turned_packs(const Geometry& geometry, const Grid& volume, const Grid& projections, int views) {
   std::vector<Matrix34> matrices;
   for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, volume, projections));
-  return turned_views(matrices, volume.size, 2);
+  return turned_views(matrices, volume.size, views);
 }
 
 }  // namespace halocline

@@ -19,7 +19,7 @@ bool agree(const Matrix34& a, const Matrix34& b, const std::array<std::size_t, 3
 /// turn into itself.
 std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::array<std::size_t, 3>& size, int views);
 
-/// The views of a scan in pairs half a turn apart, as turned_views().
-std::vector<int> turned_pairs(const Geometry& geometry, const Grid& volume, const Grid& projections);
+/// The same, of the views of a scan.
+std::vector<int> turned_packs(const Geometry& geometry, const Grid& volume, const Grid& projections, int views);
 
 }  // namespace halocline

@@ -12,8 +12,15 @@ void add_project_settings(Settings& settings, ProjectSettings& project) {
                    "distance-driven: the overlap of pixels and voxels");
   settings
       .add("interpolation", project.interpolation,
-           "For `projector = joseph`. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
-      .one_of({"exact", "hardware"});
+           "For `projector = joseph`. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
+           "the same of a volume in half precision")
+      .one_of({"exact", "hardware", "half"});
+}
+
+ProjectionParameters ProjectSettings::parameters(const Projector& projector) const {
+  ProjectionParameters parameters{projector, hardware()};
+  parameters.half_texels = interpolation == "half";
+  return parameters;
 }
 
 BackprojectionParameters BackprojectSettings::parameters() const {

@@ -5,6 +5,7 @@
 
 #include "algorithms/jobs/ray_settings.hpp"
 #include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
 
 namespace halocline {
 
@@ -12,7 +13,8 @@ struct ProjectSettings {
   RaySettings rays;
   std::string interpolation = "exact";
 
-  bool hardware() const { return interpolation == "hardware"; }
+  bool hardware() const { return interpolation != "exact"; }
+  ProjectionParameters parameters(const Projector& projector) const;
 };
 
 void add_project_settings(Settings& settings, ProjectSettings& project);

@@ -215,12 +215,12 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.kernels.push_back(kernel_.kernel);
   // Updates a second on an H200, over its copy's rate (benchmarks/results/nvidia-h200.md); columns and lanes on two CPU
   // cores.
-  const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.7}
+  const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.1}
                              : layout_ == Layout::columns ? std::pair{"columns", 110.0}
                              : lanes_                     ? std::pair{"lanes", 40.0}
                              : layout_ == Layout::quads   ? std::pair{"exact", 5.45}
                              : fetched_                   ? std::pair{"images", 12.2}
-                             : pack_ == 4                 ? std::pair{"texture of four", 1.87}
+                             : pack_ == 4                 ? std::pair{"texture of four", 1.41}
                              : pack_ == 2                 ? std::pair{"texture of two", 2.67}
                                                           : std::pair{"texture", 4.5};
   requirements.cost.name = std::string("voxel ") + form;

@@ -69,7 +69,9 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
     check_users(parameters);
     return run_users(users->forward(geometry, grid, projections), "volume", volume, output, devices, options);
   }
-  if (parameters.hardware_interpolation) require_textures(false, false, devices, "`hardware_interpolation`");
+  if (parameters.hardware_interpolation)
+    require_textures(false, parameters.half_texels, devices,
+                     parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto models = checked_models(used, parameters.projector, Directions::forward, geometry, grid, projections);
     ProjectionParameters taken = faster_forms(parameters, models, geometry, grid, projections);

@@ -15,11 +15,19 @@ namespace {
 
 constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
 
-// The order in which views share fetches, if they do.
+// The order in which `pack` views share fetches, if they do.
 std::vector<int> shared_order(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                              const ProjectionParameters& parameters) {
-  if (!parameters.hardware_interpolation || !parameters.texel_pairs) return {};
-  return turned_pairs(geometry, volume, projections);
+                              const ProjectionParameters& parameters, int& pack) {
+  if (!parameters.hardware_interpolation) return {};
+  // four float32 channels take the texture units four times as long as one, two hardly longer
+  for (const int views : {4, 2}) {
+    pack = views;
+    if (views == 4 ? !parameters.half_texels || volume.spacing[0] != volume.spacing[1] : !parameters.texel_pairs)
+      continue;
+    if (auto order = turned_packs(geometry, volume, projections, views); !order.empty()) return order;
+  }
+  pack = 1;
+  return {};
 }
 
 Geometry in_order(Geometry geometry, const std::vector<int>& order) {
@@ -40,12 +48,14 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
     : volume_(volume),
       projections_(projections),
       parameters_(parameters),
-      order_(shared_order(geometry, volume, projections, parameters)),
+      order_(shared_order(geometry, volume, projections, parameters, pack_)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
       slice_rows_(parameters.slices_innermost ? slice_rows(table_, volume, projections) : std::nullopt),
       upright_(parameters.upright ? upright_form(table_, volume, parameters.projector) : std::nullopt),
       form_(form()),
       faces_(runs_in_faces(parameters, table_, volume, projections)) {
+  // alone they gain nothing: see VoxelDriven
+  if (pack_ == 1) parameters_.half_texels = false;
   // seen from the source, a cylinder's rows are not those of the plane that touches it
   if (table_.arcs.empty())
     crossed_rows_ = crossed_rows_of(geometry, projections, volume, reach_of(parameters.projector, table_));
@@ -106,8 +116,8 @@ void RayProjection::check_device(const DeviceInfo& device) const {
 }
 
 std::string RayProjection::image_options(int axis) const {
-  return fmt::format("-D AXIS={} -D PACK={}{}{}", axis, order_.empty() ? 1 : 2,
-                     parameters_.hardware_interpolation ? " -D HARDWARE" : "", fans_option(table_));
+  return fmt::format("-D AXIS={} -D PACK={}{}{}", axis, pack_, parameters_.hardware_interpolation ? " -D HARDWARE" : "",
+                     fans_option(table_));
 }
 
 Requirements RayProjection::requirements() const {
@@ -141,21 +151,24 @@ Requirements RayProjection::requirements() const {
       if (planes_across(axis))
         requirements.arrays.push_back({.name = planes_names[axis],
                                        .kind = ArrayKind::planes,
-                                       .components = order_.empty() ? std::size_t{1} : std::size_t{2},
+                                       .element_bytes = parameters_.half_texels ? std::size_t{2} : std::size_t{4},
+                                       .components = static_cast<std::size_t>(pack_),
                                        .axis = axis});
-    requirements.batch_step = order_.empty() ? 1 : 2;
+    requirements.batch_step = pack_;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
   // Measured on an H200 (benchmarks/results/nvidia-h200.md).
   const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
                        : parameters_.projector == Projector::distance_driven ? 63
                        : !images()                                           ? 12
-                       : order_.empty()                                      ? 5.6
-                                                                             : 4.5;
+                       : pack_ == 4                                          ? 2.4
+                       : pack_ == 2                                          ? 4.5
+                                                                             : 5.6;
   requirements.cost.name = fmt::format("project {}{}", projector_name(parameters_.projector),
-                                       !images()        ? ""
-                                       : order_.empty() ? " images"
-                                                        : " pairs");
+                                       !images()    ? ""
+                                       : pack_ == 4 ? " packs of four"
+                                       : pack_ == 2 ? " pairs"
+                                                    : " images");
   requirements.cost.bytes = bytes;
   if (form_ == Form::slices) {
     if (slice_rows_->aligned) requirements.halo_high = 0;
@@ -238,7 +251,7 @@ void RayProjection::project(Slab& slab, Range views, const Scalars&) const {
       std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
       add_common(arguments);
       const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
-      const std::size_t turns = count / (order_.empty() ? 1 : 2);
+      const std::size_t turns = count / static_cast<std::size_t>(pack_);
       slab.launch({"joseph_image.cl", "joseph_image_project", image_options(axis)},
                   {parts_of(columns, group[0]) * parts_of(turns, group[2]) * group[0], rows, group[2]}, group,
                   arguments);

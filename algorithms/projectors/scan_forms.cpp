@@ -104,6 +104,14 @@ std::vector<ScanForm> projection_forms() {
        .hardware = true,
        .pack = 2,
        .error = texture_error},
+      {.mode = "joseph-half",
+       .name = "projection by textures of half precision",
+       .projector = joseph,
+       .images = true,
+       .hardware = true,
+       .half = true,
+       .pack = 4,
+       .error = texture_error + half_error},
       {.mode = "siddon", .projector = siddon},
       {.mode = "siddon-images", .name = "Siddon's projection from images", .projector = siddon, .images = true},
       {.mode = "distance-driven", .projector = Projector::distance_driven},
@@ -249,6 +257,7 @@ std::string lack_of(const ScanForm& form, const Scan& scan, const DeviceInfo& de
 std::unique_ptr<ProjectionMethod> make_projection(const ScanForm& form, const Scan& scan, bool gpu) {
   ProjectionParameters parameters{.projector = form.projector.value()};
   parameters.hardware_interpolation = form.hardware;
+  parameters.half_texels = form.half;
   parameters.images = form.images;
   parameters.gpu = gpu;
   parameters.texel_pairs = form.pack == 2;

@@ -23,7 +23,7 @@ struct RayOperatorForms {
   bool voxel_driven = false;                        ///< unweighted voxel-driven back-projection replaces A^T
   std::optional<FdkParameters> fdk = std::nullopt;  ///< FDK of all views replaces A^T (iterative_fdk())
   bool hardware_interpolation = false;              ///< of that, and of project_fast()
-  /// Views that follow each other share its texels, two by two: turned_pairs() is their order.
+  /// Views that follow each other share its texels, two by two: turned_packs() has their order.
   bool in_pairs = false;
   bool images = false;  ///< Siddon's projection from images where it is faster: the same bits, of more memory
 };

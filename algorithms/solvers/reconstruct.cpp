@@ -69,7 +69,7 @@ struct Work {
     parameters.projector = projector_of(parameters.projector, parameters.hardware_interpolation, scan, volume, stack);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
     if (parameters.hardware_interpolation && subsets.count() == 1)
-      if (std::vector<int> order = turned_pairs(scan, volume, stack); !order.empty()) {
+      if (std::vector<int> order = turned_packs(scan, volume, stack, 2); !order.empty()) {
         subsets = ViewSubsets(std::move(order));
         in_pairs = true;
       }

@@ -217,7 +217,8 @@ class Runner {
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
     rate.host_to_host = host_to_host(*projection_on(device_, form, scan_), "volume", volume(), scan_.stack);
-    rate.fetch = {.image = form.images, .channels = form.pack, .nearest = form.images && !form.hardware};
+    rate.fetch = {
+        .image = form.images, .channels = form.pack, .half = form.half, .nearest = form.images && !form.hardware};
     // the sampler reads four voxels at a time
     rate.fetches = expected.terms * rate.rays / (form.hardware ? 4.0 * form.pack : 1.0);
   }

@@ -73,8 +73,6 @@ void check_options(const PlanCommand& command) {
                                    projects(command) ? "the methods of denoise" : "fdk, project and backproject"));
   if (command.gap && command.method != "pdu" && command.method != "spdu")
     throw InputError(fmt::format("--gap does not go with --method {}: it is for pdu and spdu", command.method));
-  if (command.method == "project" && command.interpolation == "half")
-    throw InputError("--interpolation half is for fdk and backproject; project takes exact or hardware");
 }
 
 // "512", a cube, or "512,512,720".
@@ -135,8 +133,11 @@ Plan plan_for(const PlanCommand& command, const Grid& volume, const std::vector<
   }
   const PlannedScan scan = scan_of(command, volume);
   const bool half = command.interpolation == "half", hardware = half || command.interpolation == "hardware";
-  if (command.method == "project")
-    return plan_project(scan.geometry, volume, scan.stack, {Projector::joseph, hardware}, devices, options);
+  if (command.method == "project") {
+    ProjectionParameters parameters{Projector::joseph, hardware};
+    parameters.half_texels = half;
+    return plan_project(scan.geometry, volume, scan.stack, parameters, devices, options);
+  }
   if (command.method == "backproject")
     return plan_backproject(scan.geometry, scan.stack, volume, BackprojectionParameters{hardware, half}, devices,
                             options);

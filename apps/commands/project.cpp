@@ -80,7 +80,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const RayChoices choices =
       choose_rays(command.rays, hardware, scan, grid, "the volume '" + command.input + "'", stack, table_numbers(job));
   const Geometry& geometry = choices.geometry;
-  const ProjectionParameters parameters{choices.projector, hardware};
+  const ProjectionParameters parameters = command.parameters(choices.projector);
   job.tune_first_run("project");
   const StreamedRun run{
       "project",
@@ -97,9 +97,11 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   if (!result) return;
   job.page().show({"projections", "", true, stack}, command.output);
   job.results()["grid"] = grid_json(stack);
-  job.say(fmt::format("{}: {}, line integrals of {} by {}{}{}", command.output, stack_summary(stack), command.input,
-                      projector_text(choices.projector),
-                      parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(*result)));
+  job.say(
+      fmt::format("{}: {}, line integrals of {} by {}{}{}", command.output, stack_summary(stack), command.input,
+                  projector_text(choices.projector),
+                  parameters.hardware_interpolation ? fmt::format(" with {} interpolation", command.interpolation) : "",
+                  job.how(*result)));
 }
 
 void run_project(Job& job, const ProjectCommand& command) {

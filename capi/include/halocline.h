@@ -244,7 +244,7 @@ HALOCLINE_API int halocline_fdk(halocline_context* context, const halocline_geom
 typedef struct halocline_projector_options {
   size_t struct_size;
   const char* projector;     /* "automatic", "joseph", "siddon" or "distance-driven"; backproject: "voxel", too */
-  const char* interpolation; /* "exact" or "hardware" */
+  const char* interpolation; /* "exact", "hardware" or "half" */
   halocline_progress progress;
   void* user;
 } halocline_projector_options;

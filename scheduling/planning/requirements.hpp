@@ -16,7 +16,7 @@ namespace halocline {
 /// `row_length` (default: detector columns) * `rows` (default: those of the slab) * views of the batch. image: an image
 /// array as wide as the detector and `rows` high (default: as the detector, whatever rows the slab needs), of a layer
 /// for every `layer_views` views of the batch (default: `components`, which is one each). planes: the volume's voxels
-/// as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in all.
+/// as an image array of float32 or half, `components` a texel, see plane_extent(). fixed: `elements` in all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
 /// Space of an array. volume: the voxel grid, which slabs of slices with halos share. projections: the stack (u, v,

@@ -48,7 +48,7 @@ void Slab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
                                       {static_cast<int>(need.components), need.element_bytes == 2});
   else if (need.kind == ArrayKind::planes)
     array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
-                                      {static_cast<int>(need.components), false});
+                                      {static_cast<int>(need.components), need.element_bytes == 2});
   else
     array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
   arrays_.emplace(need.name, std::move(array));

@@ -138,8 +138,23 @@ void run_voxel_driven(const Devices& devices, const std::string& name) {
   views.back_in_form({});
   if (views.images()) views.back_in_form({.image_side = 100});
   for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) views.back_in_form({.tile = tile});
+  FewViews more(devices, name);
+  more.options.plan.batch = 4;  // twice as many as a group of the tile looks ahead
+  more.back_in_form({.tile = LocalTile{8, 2, 2, 256}});
   views.back_to_voxels({});
   if (views.images()) views.back_to_voxels({.hardware_interpolation = true});
+}
+
+// Views a quarter of a turn apart, which share texels.
+void run_turned_views(const Devices& devices) {
+  if (!devices.front().info().images) return;
+  const Geometry geometry = circular_geometry({.sid = 100, .sdd = 150, .projections = 8});
+  const Volume volume = reference::random_volume(default_grid({6, 6, 5}, {2, 2, 2}), 3),
+               stack = reference::random_volume(reference::detector(9, 7, 8, 3, 3), 4);
+  RunOptions options = two_slabs();
+  options.plan.batch = 4;
+  project(volume, geometry, stack.grid, {.hardware_interpolation = true, .half_texels = true}, devices, options);
+  backproject(stack, geometry, volume.grid, {.hardware_interpolation = true, .half_texels = true}, devices, options);
 }
 
 // Projectors with slices innermost, rows on slices and between them; columns of which three hold a voxel, and finer
@@ -459,6 +474,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan", "fan_stack"})
     for (const auto run : {run_ray_projections, run_ray_backprojections, run_voxel_driven})
       all.push_back([=](const Devices& devices) { run(devices, name); });
+  all.push_back(run_turned_views);
   for (const auto& [column_width, row_height] : {std::pair{0.9, 1.0}, {0.4, 1.0}, {0.9, 0.7}})
     all.push_back([=](const Devices& devices) { run_projectors_within_slices(devices, column_width, row_height); });
   for (const std::string& method : reconstruction_methods()) {

@@ -328,6 +328,29 @@ TEST(TurnedViews, ShareTexels) {
     for (const int batch : {1, 4, 8}) EXPECT_TRUE(found(slabs, batch) == whole) << slabs << " " << batch;
 }
 
+TEST(TurnedViews, ShareTexelsOfProjection) {
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  const reference::Scene scene = turning_scene();
+  const Volume volume = reference::random_volume(scene.grid, 4);
+  const auto expected = reference::project(Projector::joseph, volume, scene.geometry, scene.projections);
+  const auto lengths = reference::project(Projector::joseph, Volume(scene.grid, 1), scene.geometry, scene.projections);
+  const auto found = [&](int slabs, int batch) {
+    RunOptions options;
+    options.plan.minimum_slabs = slabs;
+    options.plan.batch = batch;
+    const ProjectionParameters half{.hardware_interpolation = true, .half_texels = true};
+    const RunResult result = project(volume, scene.geometry, scene.projections, half, device(), options);
+    for (const ArrayNeed& need : result.plan.requirements.arrays)
+      if (need.kind == ArrayKind::planes) EXPECT_EQ(std::pair(need.components, need.element_bytes), std::pair(4UL, 2UL));
+    return result.output.voxels;
+  };
+  const auto whole = found(0, 0);
+  // as in backprojection, and the path through voxels of 1
+  EXPECT_LT(reference::largest_difference(whole, expected), (2.0 / 512 + 1.0 / 2048) * reference::largest(lengths));
+  for (const int slabs : {1, 2, 3})
+    for (const int batch : {1, 4, 8}) EXPECT_TRUE(found(slabs, batch) == whole) << slabs << " " << batch;
+}
+
 // Half precision is for texels that are shared: alone it would lose digits, and on PoCL everything.
 TEST(TurnedViews, AloneStayFloat) {
   if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
@@ -341,6 +364,13 @@ TEST(TurnedViews, AloneStayFloat) {
         .output.voxels;
   };
   EXPECT_TRUE(found(true) == found(false));
+  const Volume volume = reference::random_volume(scene.grid, 4);
+  const auto projected = [&](bool half) {
+    return project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true, .half_texels = half},
+                   device())
+        .output.voxels;
+  };
+  EXPECT_TRUE(projected(true) == projected(false));
 }
 
 TEST(DetectorRows, CoverWhatEachSliceNeedsAndNoMore) {

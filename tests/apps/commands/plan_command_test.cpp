@@ -95,8 +95,6 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
   EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--detector", "9,9"}), HasSubstr("--detector does not go"));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--interpolation", "exact"}),
               HasSubstr("--interpolation does"));
-  EXPECT_THAT(error({"--method", "project", "--size", "64", "--interpolation", "half"}),
-              AllOf(HasSubstr("--interpolation half"), HasSubstr("exact or hardware")));
   EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--duals", "snorm16"}), HasSubstr("--duals belong"));
   EXPECT_THAT(error({"--method", "pdu4d", "--size", "64"}), HasSubstr("expected one of: pdu, "));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--sub-devices", "2"}), HasSubstr("--sub-devices splits"));

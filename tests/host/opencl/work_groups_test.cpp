@@ -36,7 +36,7 @@ TEST(WorkGroups, areWideForStencils) {
 
 TEST(WorkGroups, dependOnTheKernel) {
   EXPECT_THAT(work_group_shape(nvidia, "backproject_exact", {512, 512, 512}), ElementsAre(8, 16, 1));
-  EXPECT_THAT(work_group_shape(nvidia, "backproject_image", {512, 512, 512}), ElementsAre(16, 16, 1));
+  EXPECT_THAT(work_group_shape(nvidia, "backproject_image", {512, 512, 512}), ElementsAre(8, 16, 1));
   EXPECT_THAT(work_group_shape(amd, "joseph_project", {512, 512, 512}), ElementsAre(32, 2, 4));
   EXPECT_THAT(work_group_shape(pocl, "backproject_exact", {512, 512, 512}), ElementsAre(64, 4, 1));
 }
