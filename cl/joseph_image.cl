@@ -37,7 +37,7 @@ __kernel void joseph_image_planes(__global const float* restrict volume, __write
   write_imagef(planes, (int4)(b, c, layer, 0), texel);
 }
 
-// Of the views of a pack.
+// One value for each view of a pack.
 #if PACK == 4
 typedef float4 Values;
 #define VALUES(texel) (texel)

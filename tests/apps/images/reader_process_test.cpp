@@ -235,6 +235,23 @@ TEST(ReaderOfTheCommand, ServesNoOtherProgram) {
   ::close(ends[1]);
 }
 
+// Files over which GDCM 3.0.21 (an assertion) and HDF5 1.10.8 (a read beyond its heap) end their process: found by the
+// fuzzer. Other versions may refuse them.
+TEST(ReaderOfTheCommand, OutlivesFaultsOfLibraries) {
+  const Folder f;
+  const std::string faults = HALOCLINE_SOURCE_DIR "/tests/fuzz/faults/";
+  write_itk_image(Volume(Grid{.size = {4, 4, 4}}, 1), f / "v.mha", false);
+  for (const auto& [file, words] :
+       {std::pair{"gdcm.tif", Words{"denoise", "-i", faults + "gdcm.tif", "--method", "median"}},
+        {"hdf5.h5",
+         Words{"project", "-i", f / "v.mha", "-g", faults + "hdf5.h5", "--detector", "4,4", "--pixel", "1,1"}}}) {
+    const Ran ran = run_child(words + Words{"-o", f / "o.mha"}, f, [] { return true; });
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("error: '"), HasSubstr(file)));
+    EXPECT_FALSE(std::filesystem::exists(f / "o.mha"));
+  }
+}
+
 TEST(ReaderOfTheCommand, RefusesWithExitCode2) {
   const Folder f;
   write_text(f / "y.nrrd", "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 2 2 1\nencoding: ascii\n\n1 2 3 x\n");
