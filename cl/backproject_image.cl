@@ -3,6 +3,8 @@
 // turned with it sees the next, so PACK voxels share a fetch. nx and ny are even, PACK 4: and the same, the first two columns of the
 // matrices follow the turn (host), and `views` and `first_view` are multiples of PACK.
 //
+// TEXEL_SCALE: texels hold values times this power of two, so that half precision has room for them (filtered.clh).
+//
 // EXACT_TEXELS, with PACK 1: the four pixels are fetched without interpolation and blended in float32: the bits of backproject_exact, from
 // a layout that takes a quarter of the memory.
 #pragma OPENCL FP_CONTRACT OFF
@@ -17,6 +19,9 @@
 #endif
 #ifndef PACK
 #define PACK 1
+#endif
+#ifndef TEXEL_SCALE
+#define TEXEL_SCALE 1.0f
 #endif
 
 #if defined(EXACT_TEXELS)
@@ -86,7 +91,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 #ifdef K_INVARIANT
       const bool in_front = base_w > 0.0f;
       const float inverse_w = in_front ? RECIPROCAL(base_w) : 0.0f;
-      const float weight = voxel_weight(inverse_w, in_front);
+      const float weight = voxel_weight(inverse_w, in_front) * (1.0f / TEXEL_SCALE);
       const float u = base_u * inverse_w;
 #endif
 #pragma unroll
@@ -96,7 +101,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
         const float w = fma(z, mw.z, base_w);
         const bool in_front = w > 0.0f;
         const float inverse_w = in_front ? RECIPROCAL(w) : 0.0f;
-        const float weight = voxel_weight(inverse_w, in_front);
+        const float weight = voxel_weight(inverse_w, in_front) * (1.0f / TEXEL_SCALE);
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif
         const float v = row_of(ROW_AT(fma(z, mv.z, base_v), inverse_w));

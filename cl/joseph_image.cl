@@ -4,6 +4,8 @@
 // turn on (turned_views()), and a texel holds a voxel and those that these turns take to its place: the rays of all views of a pack share a
 // fetch. PACK 4: nx = ny.
 //
+// TEXEL_SCALE: texels hold voxels times this power of two, so that half precision has room for them.
+//
 // Tunables: AXIS (0, 1, 2), PACK (1; with HARDWARE 2, 4), HARDWARE; FETCHES, samples on their way at a time.
 #pragma OPENCL FP_CONTRACT OFF
 #include "rays.clh"
@@ -16,6 +18,9 @@
 #endif
 #ifndef PACK
 #define PACK 1
+#endif
+#ifndef TEXEL_SCALE
+#define TEXEL_SCALE 1.0f
 #endif
 
 // One work-item a texel: (width, height, layers).
@@ -34,7 +39,7 @@ __kernel void joseph_image_planes(__global const float* restrict volume, __write
       texel.yzw = (float3)(volume[((size_t)slice * ny + (ny - 1 - i)) * nx + j], half_turn,
                            volume[((size_t)slice * ny + i) * nx + (nx - 1 - j)]);
   }
-  write_imagef(planes, (int4)(b, c, layer, 0), texel);
+  write_imagef(planes, (int4)(b, c, layer, 0), TEXEL_SCALE * texel);
 }
 
 // One value for each view of a pack.
@@ -100,7 +105,7 @@ __kernel void joseph_image_project(__read_only image2d_array_t planes, __global 
   if (main_axis(ray) != AXIS) return;
   const Line line =
       line_of(ray, AXIS, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
-  const float path = path_mm(ray, AXIS, voxel);
+  const float path = path_mm(ray, AXIS, voxel) * (1.0f / TEXEL_SCALE);
 
   const int na = AXIS == 2 ? extent.nz : AXIS == 0 ? extent.nx : extent.ny, nb = AXIS == 0 ? extent.ny : extent.nx;
   const float ca = 0.5f * (float)(na - 1);

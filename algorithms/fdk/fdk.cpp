@@ -19,15 +19,16 @@ namespace halocline {
 namespace {
 
 VoxelDriven::Options voxel_options(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                                   const FdkParameters& parameters, std::size_t length,
+                                   const FdkParameters& parameters, const FdkFilter& filter,
                                    std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
+  options.texel_unit = filter.unit();
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
   set_device_options(options, devices, projections, grid);
   options.distance_weight = !geometry.parallel();
   options.variance = parameters.variance.has_value();
-  if (options.variance) options.correlation = neighbour_correlation(transfer_of(parameters, length));
+  if (options.variance) options.correlation = neighbour_correlation(transfer_of(parameters, filter.rows().length));
   return options;
 }
 
@@ -38,7 +39,7 @@ Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, co
     : variance_(parameters.variance.has_value()),
       filter_(geometry, projections, parameters),
       voxels_(filter_.rows().geometry, filter_.rows().padded, grid,
-              voxel_options(geometry, projections, grid, parameters, filter_.rows().length, devices)) {
+              voxel_options(geometry, projections, grid, parameters, filter_, devices)) {
   filter_.take_in_order(voxels_.order());
 }
 

@@ -70,6 +70,13 @@ FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const Fd
     rows_read_ = measured_rows(geometry, projections, rows_.measured, rows_.upright ? &*rows_.upright : nullptr);
 }
 
+double FdkFilter::unit() const {
+  const std::size_t each = weights_.size() / rows_.geometry.views.size();
+  double largest = 0;  // scale, the first weight of a view
+  for (std::size_t n = 0; n < weights_.size(); n += each) largest = std::max<double>(largest, std::abs(weights_[n]));
+  return 0.5 * largest;  // the ramp's greatest value
+}
+
 void FdkFilter::take_in_order(const std::vector<int>& order) {
   std::vector<float> in_order;
   const auto each = static_cast<std::ptrdiff_t>(weights_.size() / order.size());

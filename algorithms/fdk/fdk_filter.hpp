@@ -22,6 +22,8 @@ class FdkFilter {
   void take_in_order(const std::vector<int>& order);
   const FilteredRows& rows() const { return rows_; }
   const Redundancy& redundancy() const { return redundancy_; }
+  /// About what filtered rows reach where projections are 1.
+  double unit() const;
   /// True if arrays that the other declared fit this one, and its rows are in the same columns.
   bool fits(const FdkFilter& other) const;
   /// Adds arrays and kernels.

@@ -113,6 +113,13 @@ std::function<Range(Range)> crossed_rows_of(const Geometry& geometry, const Grid
   };
 }
 
+std::string texel_scale(double value, int exponent) {
+  const double octaves = value > 0 && std::isfinite(value) ? std::log2(value) : 0;
+  // steps of four: fewer programs
+  const int power = exponent - 4 * static_cast<int>(std::lround(octaves / 4));
+  return power == 0 ? "" : fmt::format(" -D TEXEL_SCALE=0x1p{}f", std::clamp(power, -120, 120));
+}
+
 VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options)
     : projections_(projections),
       grid_(grid),
@@ -126,15 +133,17 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   };
   const bool k_invariant = invariant_along(2);
   const bool single_row = projections.size[1] == 1;
+  std::string scale;  // of texels
   kernel_ = {"backproject.cl", "backproject_exact", ""};
   layout_options_ = "-D LAYOUT_QUADS";
   order_.resize(matrices.size());
   std::iota(order_.begin(), order_.end(), 0);
   if (options.hardware_interpolation) {
     layout_ = Layout::texels;
+    if (options.variance) options_.half_texels = false;
     // four float32 channels take the texture units four times as long as one, two hardly longer
     for (const int views : {4, 2})
-      if (views == 4 ? options.half_texels : options.texel_pairs)
+      if (views == 4 ? options_.half_texels : options.texel_pairs)
         if (auto order = turned_views(matrices, grid.size, views); pack_ == 1 && !order.empty())
           pack_ = views, order_ = std::move(order);
     // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
@@ -142,6 +151,8 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     if (pack_ == 1) options_.half_texels = false;
     kernel_ = {"backproject_image.cl", "backproject_image", ""};
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
+    if (options_.half_texels) scale = texel_scale(options.texel_unit, 0);
+    layout_options_ += scale;
   } else if (!options.cpu && std::max(projections.size[0], projections.size[1]) <= options.image_side) {
     layout_ = Layout::texels;
     fetched_ = true;
@@ -171,7 +182,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     kernel_.options += tile_->options();
   else if (layout_ == Layout::columns)
     kernel_.options += fmt::format(" -D AXIAL={}", axial_);
-  if (layout_ == Layout::texels) kernel_.options += fmt::format(" -D PACK={}", pack_);
+  if (layout_ == Layout::texels) kernel_.options += fmt::format(" -D PACK={}{}", pack_, scale);
   if (fetched_) kernel_.options += " -D EXACT_TEXELS";
 }
 
@@ -359,10 +370,11 @@ namespace {
 
 std::shared_ptr<const Backprojection> unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                                  const BackprojectionParameters& parameters,
-                                                 std::span<const DeviceModel> devices) {
+                                                 std::span<const DeviceModel> devices, double largest = 1) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
+  options.texel_unit = largest;
   set_device_options(options, devices, projections, grid);
   return std::make_shared<Backprojection>(geometry, projections, grid, options);
 }
@@ -383,8 +395,9 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   if (parameters.hardware_interpolation)
     require_textures(true, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
+  const double largest = parameters.half_texels ? value_range(projections).largest() : 1;
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used, stack, grid));
+    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used, stack, grid), largest);
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

@@ -23,13 +23,19 @@ struct BackprojectionParameters {
   bool half_texels = false;  ///< there, of projections in half precision: faster, see VoxelDriven::Options
 };
 
+/// Option of kernels that keep values in half precision: they are multiplied by a power of two that brings `value` to
+/// about 2^exponent, at most four times more or less. Empty: by 1.
+std::string texel_scale(double value, int exponent);
+
 /// Path of projections to the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
 /// interpolation, "texture". Used by every BackprojectionMethod.
 class VoxelDriven {
  public:
   struct Options {
     bool hardware_interpolation = false;
-    bool half_texels = false;      ///< textures hold half precision (11 bits) where views share texels: twice as fast
+    bool half_texels = false;      ///< textures hold half precision (11 bits) where views share texels: twice as fast;
+                                   ///< of variances, whose range is too wide, they do not
+    double texel_unit = 1;         ///< what half precision holds where line integrals are 1: it is scaled to about 1
     bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance

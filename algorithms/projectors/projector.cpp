@@ -72,9 +72,11 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
   if (parameters.hardware_interpolation)
     require_textures(false, parameters.half_texels, devices,
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
+  const double largest = parameters.half_texels ? value_range(volume).largest() : 1;
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto models = checked_models(used, parameters.projector, Directions::forward, geometry, grid, projections);
     ProjectionParameters taken = faster_forms(parameters, models, geometry, grid, projections);
+    taken.largest_voxel = largest;
     if (images_pay(geometry, grid, projections, taken, models, options.plan)) taken.images = true;
     auto method = std::make_shared<RayProjection>(geometry, grid, projections, taken);
     for (const Device& device : used) method->check_device(device.info());

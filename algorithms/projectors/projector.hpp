@@ -58,6 +58,8 @@ struct ProjectionParameters {
   bool hardware_interpolation = false;
   /// There, textures of the volume in half precision (11 bits) where views share texels: twice as fast.
   bool half_texels = false;
+  /// There, the largest magnitude of a voxel, to which the range of half precision is fitted. project() finds it.
+  double largest_voxel = 1;
   /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: bitwise identical to reading
   /// buffers (which are read where a detector is a cylinder or rays end within the volume). project() and
   /// plan_project() take them for Siddon where they are faster.

@@ -116,8 +116,9 @@ void RayProjection::check_device(const DeviceInfo& device) const {
 }
 
 std::string RayProjection::image_options(int axis) const {
-  return fmt::format("-D AXIS={} -D PACK={}{}{}", axis, pack_, parameters_.hardware_interpolation ? " -D HARDWARE" : "",
-                     fans_option(table_));
+  return fmt::format("-D AXIS={} -D PACK={}{}{}{}", axis, pack_,
+                     parameters_.hardware_interpolation ? " -D HARDWARE" : "",
+                     parameters_.half_texels ? texel_scale(parameters_.largest_voxel, 8) : "", fans_option(table_));
 }
 
 Requirements RayProjection::requirements() const {

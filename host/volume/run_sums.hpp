@@ -1,6 +1,8 @@
 // Sums over runs of voxels on a device, computed there.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -45,6 +47,8 @@ bool add_runs(const DevicePlace& at, std::span<const VoxelRange> runs, std::span
 /// The least and the greatest value.
 struct ValueRange {
   float least = 0, greatest = 0;
+  /// The largest magnitude.
+  double largest() const { return std::max(std::abs(least), std::abs(greatest)); }
   /// The range of both.
   ValueRange with(const ValueRange& other) const;
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/fdk/fdk.hpp"
 #include "algorithms/geometry/turned_views.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -340,8 +341,10 @@ TEST(TurnedViews, ShareTexelsOfProjection) {
     options.plan.batch = batch;
     const ProjectionParameters half{.hardware_interpolation = true, .half_texels = true};
     const RunResult result = project(volume, scene.geometry, scene.projections, half, device(), options);
-    for (const ArrayNeed& need : result.plan.requirements.arrays)
-      if (need.kind == ArrayKind::planes) EXPECT_EQ(std::pair(need.components, need.element_bytes), std::pair(4UL, 2UL));
+    for (const ArrayNeed& need : result.plan.requirements.arrays) {
+      if (need.kind != ArrayKind::planes) continue;
+      EXPECT_EQ(std::pair(need.components, need.element_bytes), std::pair(4UL, 2UL));
+    }
     return result.output.voxels;
   };
   const auto whole = found(0, 0);
@@ -349,6 +352,63 @@ TEST(TurnedViews, ShareTexelsOfProjection) {
   EXPECT_LT(reference::largest_difference(whole, expected), (2.0 / 512 + 1.0 / 2048) * reference::largest(lengths));
   for (const int slabs : {1, 2, 3})
     for (const int batch : {1, 4, 8}) EXPECT_TRUE(found(slabs, batch) == whole) << slabs << " " << batch;
+}
+
+// Numbers of any size, as other units give them.
+TEST(TurnedViews, HalfTexelsFitTheirRangeToTheValues) {
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  const reference::Scene scene = turning_scene();
+  const auto scaled = [](Volume volume, float factor) {
+    for (float& value : volume.voxels) value *= factor;
+    return volume;
+  };
+  const Volume volume = reference::random_volume(scene.grid, 4), stack = reference::random_volume(scene.projections, 3);
+  const auto projected = [&](float factor) {
+    const ProjectionParameters half{.hardware_interpolation = true, .half_texels = true};
+    return scaled(project(scaled(volume, factor), scene.geometry, scene.projections, half, device()).output, 1 / factor)
+        .voxels;
+  };
+  const auto reconstructed = [&](float factor, bool half) {
+    const FdkParameters parameters{.hardware_interpolation = true, .half_texels = half};
+    return scaled(fdk(scaled(stack, factor), scene.geometry, scene.grid, parameters, device()).output, 1 / factor)
+        .voxels;
+  };
+  const auto backprojected = [&](float factor) {
+    const BackprojectionParameters half{.hardware_interpolation = true, .half_texels = true};
+    return scaled(backproject(scaled(stack, factor), scene.geometry, scene.grid, half, device()).output, 1 / factor)
+        .voxels;
+  };
+  const std::vector<float> first = backprojected(1);
+  const std::vector<double> sums(first.begin(), first.end());
+  for (const float factor : {0x1p-30f, 3e-5f, 7e4f, 0x1p30f})
+    EXPECT_LT(reference::largest_difference(backprojected(factor), sums), 1e-3 * reference::largest(sums)) << factor;
+  const std::vector<float> whole = projected(1), filtered = reconstructed(1, false);
+  const std::vector<double> expected(whole.begin(), whole.end()), image(filtered.begin(), filtered.end());
+  for (const float factor : {0x1p-40f, 0x1p-20f, 0x1p-4f, 0x1p20f, 0x1p40f, 3e-5f, 7e4f})
+    EXPECT_LT(reference::largest_difference(projected(factor), expected), 1e-3 * reference::largest(expected))
+        << factor;
+  for (const float factor : {1e-3f, 1.0f, 1e3f})
+    EXPECT_LT(reference::largest_difference(reconstructed(factor, true), image), 1e-3 * reference::largest(image))
+        << factor;
+}
+
+// Lengths in other units than mm make all of FDK's values larger or smaller.
+TEST(TurnedViews, HalfTexelsTakeLengthsOfAnyUnit) {
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  for (const double unit : {1e-6, 1.0, 1e3, 1e6}) {
+    const Geometry geometry = circular_geometry({.sid = 100 * unit, .sdd = 150 * unit, .projections = 16});
+    const Grid grid = default_grid({12, 12, 5}, {2 * unit, 2 * unit, 2 * unit});
+    const Volume stack = reference::random_volume(reference::detector(19, 9, 16, 3 * unit, 3 * unit), 4);
+    const auto found = [&](bool half, bool variance) {
+      FdkParameters parameters{.hardware_interpolation = true, .half_texels = half};
+      if (variance) parameters.variance = FdkParameters::Noise{1e5, 0};
+      return fdk(stack, geometry, grid, parameters, device()).output.voxels;
+    };
+    const std::vector<float> plain = found(false, false);
+    const std::vector<double> expected(plain.begin(), plain.end());
+    EXPECT_LT(reference::largest_difference(found(true, false), expected), 1e-3 * reference::largest(expected)) << unit;
+    EXPECT_TRUE(found(true, true) == found(false, true)) << "variances are in float32: " << unit;
+  }
 }
 
 // Half precision is for texels that are shared: alone it would lose digits, and on PoCL everything.
