@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
@@ -10,30 +11,19 @@ namespace {
 
 enum Tag { slices_tag, first_ray_tag };
 
-// The slices of a rank, whose slabs follow each other.
-Range slices_of(const Plan& plan, int rank) {
-  Range result{0, 0};
-  for (const auto& slab : plan.slabs) {
-    if (plan.rank_of(slab.device) != rank) continue;
-    if (result.empty()) result.begin = slab.interior.begin;
-    result.end = slab.interior.end;
-  }
-  return result;
-}
-
 }  // namespace
 
 void share_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice, std::size_t at) {
   Ranks& ranks = ranks_of(plan);
   if (!ranks.several()) return;
-  const Range own = slices_of(plan, ranks.rank());
+  const Range own = slices_of_rank(plan, ranks.rank());
   std::string bytes(slice * own.size(), '\0');
   transport.get(array, at + slice * unsigned_count(own.begin), bytes.size(),
                 reinterpret_cast<std::byte*>(bytes.data()));
   const auto parts = ranks.gather("slices of " + array, bytes);
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const std::string& part = parts[static_cast<std::size_t>(rank)];
-    transport.put(array, at + slice * unsigned_count(slices_of(plan, rank).begin), part.size(),
+    transport.put(array, at + slice * unsigned_count(slices_of_rank(plan, rank).begin), part.size(),
                   reinterpret_cast<const std::byte*>(part.data()));
   }
 }
@@ -44,21 +34,18 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   if (!ranks.several()) return;
   std::vector<Message> messages;
   const int here = ranks.rank();
-  const auto missing = [&](int to, int from) {  // slices that `to` reads of `from`
-    return common(slices_of(plan, to).grown(low, high, plan.requirements.slices().count()), slices_of(plan, from));
-  };
   for (int other = 0; other < ranks.size(); ++other) {
     if (other == here) continue;
     const auto part = [&](Range slices) { return transport.memory(array) + slice * unsigned_count(slices.begin); };
-    if (const Range slices = missing(other, here); !slices.empty())
+    if (const Range slices = slices_beside(plan, other, here, low, high); !slices.empty())
       messages.push_back(ranks.send(other, slices_tag, part(slices), slice * slices.size()));
-    if (const Range slices = missing(here, other); !slices.empty())
+    if (const Range slices = slices_beside(plan, here, other, low, high); !slices.empty())
       messages.push_back(ranks.receive(other, slices_tag, part(slices), slice * slices.size()));
   }
   for (auto& message : messages) message.wait();
 }
 
-RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks,
+RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks,
                    Range views)
     : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {
   for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)

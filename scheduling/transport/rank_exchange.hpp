@@ -10,6 +10,7 @@
 
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/planning/ray_chain.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/transport/ranks.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -28,12 +29,8 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
 /// Ray sums of a step on their way from slab to slab, and from the last one of each row to all ranks.
 class RayRoute {
  public:
-  struct Stack {
-    std::string array;
-    std::size_t row;  // bytes
-  };
   /// The arrays that the step over `views` writes. Keeps references.
-  RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks, Range views);
+  RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks, Range views);
 
   /// Sends a piece of a slab, of the batch from this view on: rows that a later slab adds to, to its rank; others to
   /// all. Thread-safe.
@@ -65,7 +62,7 @@ class RayRoute {
   Transport& transport_;
   const Plan& plan_;
   Ranks& ranks_;
-  std::vector<Stack> stacks_;
+  std::vector<RayStack> stacks_;
   Range views_;
   std::vector<Part> parts_;
   std::mutex mutex_;

@@ -245,25 +245,36 @@ test_traffic() {
   make_volume
   local n=${ranks[0]}
   traffic() {
-    on "$n" denoise -i noisy.mha "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
+    on "$n" "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
     python3 - "$n" "$*" <<'PY'
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]
-run = next(iter(json.load(open("report.json"))["runs"].values()))
-predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
-assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
-assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+for run in json.load(open("report.json"))["runs"].values():
+    predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
+    assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
+    assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+    print(f"{predicted} bytes predicted, {actual} sent: {what}")
 events = json.load(open("trace.json"))["traceEvents"]
 names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
 assert sorted({name[:6] for name in names}) == [f"rank {n}" for n in range(ranks)], names
-print(f"{predicted} bytes predicted, {actual} sent: {what}")
 PY
   }
-  traffic --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
-  traffic --method pdu --alpha 20 --gap 0 --iterations 61
-  traffic --method tvgd
-  on "$n" denoise -i noisy.mha --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
+  local denoise=(denoise -i noisy.mha) method
+  traffic "${denoise[@]}" --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
+  traffic "${denoise[@]}" --method pdu --alpha 20 --gap 0 --iterations 61
+  traffic "${denoise[@]}" --method tvgd
+  local scan=(reconstruct -i scan.mha --geometry scan.xml --size 31,33,29 --spacing 1.5,1.5,1.5)
+  for method in cgls lsqr ba-gmres fdk sirt sart os-sart asd-pocs nesterov mlem osem; do
+    traffic "${scan[@]}" --method $method --iterations 3
+  done
+  for method in spdhg fista os-fista; do
+    traffic "${scan[@]}" --method $method --lambda 0.01 --gap 0 --iterations 4
+  done
+  traffic "${scan[@]}" --method cgls --iterations 3 --device-memory 300K
+  on "$n" "${denoise[@]}" --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run"; }
+  on "$n" "${scan[@]}" --method cgls -o v.mha --dry-run >log 2>&1
+  grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run of reconstruct"; }
 }
 
 test_refused() {
