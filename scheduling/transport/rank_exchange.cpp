@@ -36,11 +36,13 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   const int here = ranks.rank();
   for (int other = 0; other < ranks.size(); ++other) {
     if (other == here) continue;
-    const auto part = [&](Range slices) { return transport.memory(array) + slice * unsigned_count(slices.begin); };
+    const auto part = [&](Range slices) {
+      return MemoryBlocks{transport.memory(array) + slice * unsigned_count(slices.begin), slice * slices.size()};
+    };
     if (const Range slices = slices_beside(plan, other, here, low, high); !slices.empty())
-      messages.push_back(ranks.send(other, slices_tag, part(slices), slice * slices.size()));
+      messages.push_back(ranks.send(other, slices_tag, part(slices), transport.owner(array)));
     if (const Range slices = slices_beside(plan, here, other, low, high); !slices.empty())
-      messages.push_back(ranks.receive(other, slices_tag, part(slices), slice * slices.size()));
+      messages.push_back(ranks.receive(other, slices_tag, part(slices)));
   }
   for (auto& message : messages) message.wait();
 }
@@ -60,12 +62,13 @@ RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain
     }
 }
 
-void RayRoute::each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work) {
-  const std::int64_t end = std::min(views_.end, batch + plan_.batch);
+void RayRoute::each_stack(std::int64_t batch, Range rows,
+                          const std::function<void(const std::string&, const MemoryBlocks&)>& work) {
+  const auto views = unsigned_count(std::min(views_.end, batch + plan_.batch) - batch);
   const auto all = plan_.requirements.rows().count();
   for (const auto& [array, row] : stacks_)
-    for (std::int64_t n = batch; n < end; ++n)
-      work(transport_.memory(array) + row * unsigned_count(n * all + rows.begin), row * rows.size());
+    work(array, {transport_.memory(array) + row * unsigned_count(batch * all + rows.begin), row * rows.size(), views,
+                 row * unsigned_count(all)});
 }
 
 int RayRoute::tag_of(const Part& part) const {
@@ -73,14 +76,14 @@ int RayRoute::tag_of(const Part& part) const {
 }
 
 void RayRoute::send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part) {
-  each_view(batch, part.link.rows, [&](const std::byte* from, std::size_t bytes) {
-    sent.push_back(ranks_.send(rank, tag_of(part), from, bytes));
+  each_stack(batch, part.link.rows, [&](const std::string& array, const MemoryBlocks& rows) {
+    sent.push_back(ranks_.send(rank, tag_of(part), rows, transport_.owner(array)));
   });
 }
 
 void RayRoute::receive(std::vector<Message>& messages, std::int64_t batch, const Part& part) {
-  each_view(batch, part.link.rows, [&](std::byte* to, std::size_t bytes) {
-    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), to, bytes));
+  each_stack(batch, part.link.rows, [&](const std::string&, const MemoryBlocks& rows) {
+    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), rows));
   });
 }
 

@@ -52,8 +52,9 @@ class RayRoute {
     Range piece;
     bool complete;
   };
-  // Calls work(memory, bytes) for the rows of each view of a batch, of each array.
-  void each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work);
+  // Calls work(array, rows of the views of a batch).
+  void each_stack(std::int64_t batch, Range rows,
+                  const std::function<void(const std::string&, const MemoryBlocks&)>& work);
   void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
   void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
   int tag_of(const Part& part) const;
