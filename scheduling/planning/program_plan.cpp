@@ -56,7 +56,7 @@ class ProgramPlanner {
     for (std::size_t n = 0; n < common_.devices.size(); ++n) all.push_back(static_cast<int>(n));
     take_better(best, best_on(all));
     if (!best) throw_too_small();
-    if (best->several_ranks()) require_work_for_ranks(*best);
+    if (best->several_ranks() && !options_.idle_ranks) require_work_for_ranks(*best);
     return *std::move(best);
   }
 
