@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "host/system/error.hpp"
@@ -66,32 +68,47 @@ class Abandoned {
   std::vector<std::pair<MPI_Request, std::shared_ptr<const void>>> sends_;
 };
 
+constexpr std::size_t long_message = std::size_t{1} << 20;
+
+bool is_long(const MemoryBlocks& blocks) {
+  return blocks.bytes * blocks.count >= long_message;
+}
+
+// True if all have ended. Of a long message, some bytes move at each look, so that it is worth more than one.
+bool all_ended(std::vector<MPI_Request>& parts, bool is_long) {
+  constexpr std::chrono::milliseconds a_while{2};
+  const auto begin = std::chrono::steady_clock::now();
+  for (int flag = 0;;) {
+    call(MPI_Testall, static_cast<int>(parts.size()), parts.data(), &flag, MPI_STATUSES_IGNORE);
+    if (flag != 0) return true;
+    if (!is_long || std::chrono::steady_clock::now() - begin > a_while) return false;
+    std::this_thread::yield();
+  }
+}
+
 // Parts of a message, each of which is as long as MPI counts.
 class Sending : public Message::Request {
  public:
-  Sending(Abandoned& abandoned, std::shared_ptr<const void> memory)
-      : abandoned_(abandoned), memory_(std::move(memory)) {}
+  Sending(Abandoned& abandoned, std::shared_ptr<const void> memory, bool is_long)
+      : abandoned_(abandoned), memory_(std::move(memory)), is_long_(is_long) {}
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
   ~Sending() override {
     for (MPI_Request& part : parts)
       if (part != MPI_REQUEST_NULL) abandoned_.add(part, memory_);
   }
-  bool ended() override {
-    int flag = 0;
-    call(MPI_Testall, static_cast<int>(parts.size()), parts.data(), &flag, MPI_STATUSES_IGNORE);
-    return flag != 0;
-  }
+  bool ended() override { return all_ended(parts, is_long_); }
   std::vector<MPI_Request> parts;
 
  private:
   Abandoned& abandoned_;
   std::shared_ptr<const void> memory_;
+  bool is_long_;
 };
 
 class Receiving : public Message::Request {
  public:
-  explicit Receiving(std::atomic<std::uint64_t>* received) : received_(received) {}
+  Receiving(std::atomic<std::uint64_t>* received, bool is_long) : received_(received), is_long_(is_long) {}
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
   // The memory is about to go.
@@ -108,15 +125,15 @@ class Receiving : public Message::Request {
     }
   }
   bool ended() override {
-    int flag = 0;
-    call(MPI_Testall, static_cast<int>(parts.size()), parts.data(), &flag, MPI_STATUSES_IGNORE);
-    if (flag != 0 && received_ != nullptr) *received_ += parts.size();
-    return flag != 0;
+    if (!all_ended(parts, is_long_)) return false;
+    if (received_ != nullptr) *received_ += parts.size();
+    return true;
   }
   std::vector<MPI_Request> parts;
 
  private:
   std::atomic<std::uint64_t>* received_;  // nullptr: not counted
+  bool is_long_;
 };
 
 // begin_part(first byte, count, type, request), the same for a message that is sent and its receiver.
@@ -215,7 +232,7 @@ class MpiRanks : public Ranks {
 
  private:
   Message begin_send(MPI_Comm comm, int to, int tag, const MemoryBlocks& from, std::shared_ptr<const void> owner) {
-    auto request = std::make_unique<Sending>(abandoned_, std::move(owner));
+    auto request = std::make_unique<Sending>(abandoned_, std::move(owner), is_long(from));
     begin_parts(from, request->parts, [&](std::byte* first, int count, MPI_Datatype type, MPI_Request* part) {
       call(MPI_Isend, first, count, type, to, tag, comm, part);
     });
@@ -223,8 +240,8 @@ class MpiRanks : public Ranks {
     return Message(std::move(request));
   }
   Message begin_receive(MPI_Comm comm, int from, int tag, const MemoryBlocks& to) {
-    auto request =
-        std::make_unique<Receiving>(comm == work_ ? &counts_->received[static_cast<std::size_t>(from)] : nullptr);
+    auto request = std::make_unique<Receiving>(
+        comm == work_ ? &counts_->received[static_cast<std::size_t>(from)] : nullptr, is_long(to));
     begin_parts(to, request->parts, [&](std::byte* first, int count, MPI_Datatype type, MPI_Request* part) {
       call(MPI_Irecv, first, count, type, from, tag, comm, part);
     });

@@ -33,7 +33,7 @@ bool is_off() {
 
 void Message::wait() {
   if (!request_) return;
-  constexpr std::chrono::microseconds soon{2000}, pause{20};  // parts of a message move when it is looked at
+  constexpr std::chrono::microseconds soon{50}, pause{20};
   const auto begin = std::chrono::steady_clock::now();
   while (!request_->ended()) {
     check_interrupt();  // where another rank has failed, the launcher ends this one

@@ -117,6 +117,11 @@ test_program() {
   same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
   grep -c "v.mha: " run-2/log | grep -qx 2 || { cat run-2/log && fail "not two commands"; }
 }
+# The program is tests/mpi/mpi4py_program.sh.
+test_mpi4py() {
+  "$HALOCLINE_PYTHON" -c 'import mpi4py' 2>/dev/null || { echo "skipped: no mpi4py" && exit 77; }
+  test_program
+}
 test_filters() {
   make_volume
   same v.mha -- denoise -i ../noisy.mha --method median -o v.mha
@@ -215,7 +220,7 @@ killed() {
 test_killed() {
   make_volume
   local checkpoints=(--checkpoint-every 0)
-  killed denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 1500
+  killed denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 6000
   killed reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method sirt --iterations 400
   make_scan 360
   checkpoints=()
