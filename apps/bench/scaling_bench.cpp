@@ -8,23 +8,43 @@
 #include "host/system/error.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/measure.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
+
+// A run of a team; with several ranks, the time of the slowest, and the sum over the results of all.
+ScalingData::Ran run_of(ScalingData& data, const std::string& job, const ScalingTeam& team, int iterations,
+                        bool stays) {
+  PlanOptions plan = team.plan;
+  plan.may_stream = !stays || !is_denoiser(job);
+  Ranks& all = ranks();
+  ScalingData::Ran ran;
+  if (team.ranks > 1 || all.first()) ran = data.run(job, team.devices, iterations, plan);
+  if (!all.several()) return ran;
+  double seconds = 0;
+  std::uint64_t result = 0;
+  for (const std::string& each : all.gather("a run", fmt::format("{} {}", ran.seconds, ran.result))) {
+    std::size_t end = 0;
+    seconds = std::max(seconds, std::stod(each, &end));
+    result += std::stoull(each.substr(end));
+  }
+  return {std::move(ran.plan), seconds, result};
+}
 
 ScalingRate rate_of(ScalingData& data, const std::string& job, const ScalingTeam& team, const ScalingOptions& options) {
   Plan plan;
   const auto times = [&](int iterations, bool stays) {
     const auto run = [&] {
-      auto ran = data.run(job, team.devices, iterations, stays);
+      auto ran = run_of(data, job, team, iterations, stays);
       plan = std::move(ran.plan);
       return ran.seconds;
     };
     return repeat(run, options.runs);
   };
   const int iterations = iterations_of(options, job);
-  data.run(job, team.devices, iterations, options.stay);  // compiles, and measures rates
   ScalingRate rate;
+  rate.result = run_of(data, job, team, iterations, options.stay).result;  // compiles, and measures rates
   rate.job = job, rate.team = team.name;
   rate.updates = data.updates(job, iterations);
   rate.times = times(iterations, options.stay);
@@ -77,6 +97,8 @@ std::vector<ScalingRate> bench_scaling(const std::vector<ScalingTeam>& teams, co
         if (progress)
           progress({"bench", done++, static_cast<double>(jobs.size() * teams.size()), job + " on " + team.name, 0, {}});
         rates.push_back(rate_of(data, job, team, options));
+        const auto first = std::find_if(rates.begin(), rates.end(), [&](const auto& each) { return each.job == job; });
+        if (ranks().several() && times == 1) rates.back().same = rates.back().result == first->result;
       }
   }
   return rates;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,16 +32,20 @@ struct ScalingTeam {
   std::string name;
   std::vector<Device> devices;
   std::size_t times = 1;  ///< so many times the slices (weak scaling)
+  int ranks = 1;          ///< the first ones work, and others take part in their messages, or wait
+  PlanOptions plan = {};  ///< with the devices of the ranks, if several work
 };
 
 struct ScalingRate {
   std::string job, team;
   std::size_t devices = 0;  ///< devices of the team that the plan uses
   std::size_t slabs = 0;
-  bool resident = true;                                                 ///< the slabs remain on the devices
-  double updates = 0;                                                   ///< voxel-iterations, or voxels times views
-  RunTimes times;                                                       ///< host to host
-  double predicted = 0;                                                 ///< that by the plan
+  std::uint64_t result = 0;       ///< ScalingData::Ran::result of all ranks
+  std::optional<bool> same = {};  ///< several ranks: bits as those of the first team
+  bool resident = true;           ///< the slabs remain on the devices
+  double updates = 0;             ///< voxel-iterations, or voxels times views
+  RunTimes times;                 ///< host to host
+  double predicted = 0;           ///< that by the plan
   double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< time of an iteration where slabs
                                                                         ///< remain, from runs of once and three times
                                                                         ///< as many; NaN: they do not fit

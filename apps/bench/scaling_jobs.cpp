@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <mutex>
 #include <optional>
 
 #include "algorithms/denoise/denoise.hpp"
@@ -12,15 +14,53 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/system/error.hpp"
+#include "scheduling/planning/range_set.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
 
+// Well mixed bits.
+std::uint64_t mixed(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+// The voxels that a rank makes of a result in host memory.
+class SinkOfRank : public VolumeSink {
+ public:
+  explicit SinkOfRank(MemorySink& whole) : whole_(whole) {}
+  const Grid& grid() const override { return whole_.grid(); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    std::copy_n(from, count, whole_.data() + first);
+    const std::lock_guard lock(mutex_);
+    made_.add(range_of(first, count));
+  }
+  // Those of all ranks add up to that of one which makes all voxels.
+  std::uint64_t sum() {
+    const Range all = range_of(0, grid().count());
+    RangeSet others;
+    for (const Range& range : made_.missing(all)) others.add(range);
+    std::uint64_t sum = 0;
+    for (const Range& range : others.missing(all))
+      for (auto n = unsigned_count(range.begin); n < unsigned_count(range.end); ++n)
+        sum +=
+            mixed((std::uint64_t{n} << 32) ^ (std::uint64_t{n} >> 16) ^ std::bit_cast<std::uint32_t>(whole_.data()[n]));
+    return sum;
+  }
+
+ private:
+  MemorySink& whole_;
+  std::mutex mutex_;
+  RangeSet made_;
+};
+
+}  // namespace
+
 bool is_denoiser(const std::string& job) {
   return job == "pdu" || job == "spdu" || job == "tvgd";
 }
-
-}  // namespace
 
 bool is_solver(const std::string& job) {
   static const std::vector<std::string> solvers = reconstruction_methods();
@@ -87,8 +127,8 @@ float* ScalingData::result(const Grid& grid) {
   return result_.data();
 }
 
-ScalingData::Ran ScalingData::denoise_once(const std::string& job, const std::vector<Device>& devices, int iterations,
-                                           bool stays) {
+RunResult ScalingData::denoise_once(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices,
+                                    int iterations, const RunOptions& options) {
   DenoiseParameters parameters;
   parameters.method = job;
   parameters.iterations = iterations;
@@ -96,17 +136,17 @@ ScalingData::Ran ScalingData::denoise_once(const std::string& job, const std::ve
     parameters.step = 1e-3;
   else
     parameters.alpha = 15, parameters.gap = 0;
-  MemorySink sink(cube_, result(cube_));
-  RunOptions options;
-  options.plan.may_stream = !stays;
   std::optional<MemorySource> weighing;
   if (job == "spdu") weighing.emplace(weights());
   const auto ran =
       denoise_into(MemorySource(volume()), weighing ? &*weighing : nullptr, sink, parameters, devices, options);
-  return {ran.plan, ran.seconds};
+  RunResult result;
+  result.plan = ran.plan, result.seconds = ran.seconds;
+  return result;
 }
 
-ScalingData::Ran ScalingData::solve_once(const std::string& job, const std::vector<Device>& devices, int passes) {
+RunResult ScalingData::solve_once(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices,
+                                  int passes, const RunOptions& options) {
   ReconstructionParameters parameters;
   parameters.method = job;
   parameters.passes = passes;
@@ -114,31 +154,34 @@ ScalingData::Ran ScalingData::solve_once(const std::string& job, const std::vect
   const MemorySource source(projections());
   ReconstructionInputs inputs;
   inputs.projections = &source;
-  MemorySink sink(scan_.volume, result(scan_.volume));
-  const auto ran = reconstruct(inputs, scan_.geometry, sink, parameters, devices);
-  return {ran.run.plan, ran.run.seconds};
+  return reconstruct(inputs, scan_.geometry, sink, parameters, devices, options).run;
+}
+
+RunResult ScalingData::run_into(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices,
+                                int iterations, const RunOptions& options) {
+  if (is_denoiser(job)) return denoise_once(sink, job, devices, iterations, options);
+  if (is_solver(job)) return solve_once(sink, job, devices, iterations, options);
+  if (job == "project") {
+    const MemorySource source(scan_.volume, volume().voxels.data());
+    return project_into(source, scan_.geometry, sink, ProjectionParameters{}, devices, options);
+  }
+  const MemorySource source(projections());
+  if (job == "backproject") return backproject_into(source, scan_.geometry, sink, Projector::joseph, devices, options);
+  FdkParameters parameters;
+  parameters.hardware_interpolation = job == "fdk-texture";
+  return fdk_into(source, scan_.stack, scan_.geometry, sink, parameters, devices, options);
 }
 
 ScalingData::Ran ScalingData::run(const std::string& job, const std::vector<Device>& devices, int iterations,
-                                  bool stays) {
-  if (is_denoiser(job)) return denoise_once(job, devices, iterations, stays);
-  if (is_solver(job)) return solve_once(job, devices, iterations);
-  if (job == "project") {
-    MemorySink sink(scan_.stack, result(scan_.stack));
-    const MemorySource source(scan_.volume, volume().voxels.data());
-    const auto ran = project_into(source, scan_.geometry, sink, ProjectionParameters{}, devices);
-    return {ran.plan, ran.seconds};
-  }
-  MemorySink sink(scan_.volume, result(scan_.volume));
-  const MemorySource source(projections());
-  if (job == "backproject") {
-    const auto ran = backproject_into(source, scan_.geometry, sink, Projector::joseph, devices);
-    return {ran.plan, ran.seconds};
-  }
-  FdkParameters parameters;
-  parameters.hardware_interpolation = job == "fdk-texture";
-  const auto ran = fdk_into(source, scan_.stack, scan_.geometry, sink, parameters, devices);
-  return {ran.plan, ran.seconds};
+                                  const PlanOptions& plan) {
+  RunOptions options;
+  options.plan = plan;
+  const Grid& grid = is_denoiser(job) ? cube_ : job == "project" ? scan_.stack : scan_.volume;
+  MemorySink whole(grid, result(grid));
+  SinkOfRank part(whole);
+  const bool several = ranks().several();
+  const RunResult ran = run_into(several ? static_cast<VolumeSink&>(part) : whole, job, devices, iterations, options);
+  return {ran.plan, ran.seconds, several ? part.sum() : 0};
 }
 
 double ScalingData::updates(const std::string& job, int iterations) const {

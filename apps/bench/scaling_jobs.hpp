@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "algorithms/calibration/scan_loop.hpp"
 #include "host/opencl/device.hpp"
+#include "scheduling/execution/run.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {
@@ -19,6 +21,7 @@ const std::vector<std::string>& scaling_jobs();
 /// Iterations of a denoiser (60), passes of a solver (10); 0 of a job that does not iterate.
 int usual_iterations(const std::string& job);
 bool is_solver(const std::string& job);
+bool is_denoiser(const std::string& job);
 /// Throws InputError that names `jobs` unless all of these are known.
 void check_scaling_jobs(const std::vector<std::string>& jobs);
 /// True if no device without images can run it.
@@ -34,15 +37,20 @@ class ScalingData {
   struct Ran {
     Plan plan;
     double seconds = 0;
+    std::uint64_t result = 0;  ///< with several ranks: a sum over the voxels that this one has made, and their places
   };
-  /// stays: slabs that fit remain on the devices, whether that is faster or not.
-  Ran run(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays = false);
+  /// A run by a plan of these options.
+  Ran run(const std::string& job, const std::vector<Device>& devices, int iterations, const PlanOptions& options);
   /// Voxels times iterations; voxels times views, and passes of a solver.
   double updates(const std::string& job, int iterations) const;
 
  private:
-  Ran denoise_once(const std::string& job, const std::vector<Device>& devices, int iterations, bool stays);
-  Ran solve_once(const std::string& job, const std::vector<Device>& devices, int passes);
+  RunResult run_into(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices, int iterations,
+                     const RunOptions& options);
+  RunResult denoise_once(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices, int iterations,
+                         const RunOptions& options);
+  RunResult solve_once(VolumeSink& sink, const std::string& job, const std::vector<Device>& devices, int passes,
+                       const RunOptions& options);
   const Volume& volume();
   const Volume& weights();
   const Volume& projections();

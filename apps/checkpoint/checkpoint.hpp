@@ -40,6 +40,7 @@ class Checkpoint : public CheckpointStore {
   /// is tried again. The warning appears once, and again only after a state could be kept in between.
   void keep(const RunState& state) override;
   std::optional<RunState> kept() override;
+  void kept_elsewhere(int iterations) override { iterations_ = iterations; }
 
   /// Iterations of the state in the file, if this run has written it or goes on from it.
   std::optional<int> iterations() const { return iterations_; }

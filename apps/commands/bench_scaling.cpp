@@ -13,6 +13,7 @@
 #include "apps/job/report.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan_text.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -26,9 +27,35 @@ struct ScalingCommand {
   BenchFormat format;
 };
 
+// The first rank alone, the first 2, 4, ... and all, each with all its devices.
+std::vector<ScalingTeam> teams_of_ranks(Job& job, const ScalingCommand& command) {
+  if (command.out_of_core > 0)
+    throw InputError("bench scaling: --out-of-core is for one process; start it without the launcher");
+  const auto& devices = job.devices();
+  const PlanOptions all = job.run_options().plan;
+  std::vector<ScalingTeam> teams{{"1 rank", devices}};
+  const int size = ranks().size();
+  for (int count = 2; count < 2 * size; count *= 2) {
+    ScalingTeam& team = teams.emplace_back();
+    team.ranks = std::min(count, size);
+    team.name = fmt::format("{} ranks", team.ranks);
+    team.devices = devices;
+    team.plan = all;
+    team.plan.idle_ranks = true;
+    std::erase_if(team.plan.all_devices, [&](const DeviceModel& device) { return device.rank >= team.ranks; });
+    if (!command.weak) continue;
+    ScalingTeam more = team;
+    more.times = static_cast<std::size_t>(team.ranks);
+    more.name += fmt::format(", {} times the slices", team.ranks);
+    teams.push_back(std::move(more));
+  }
+  return teams;
+}
+
 // The first device alone and with a budget, the first 2, 4, ... and all together; then the same with as many times the
 // slices.
 std::vector<ScalingTeam> teams_of(Job& job, const ScalingCommand& command) {
+  if (ranks().several()) return teams_of_ranks(job, command);
   const auto& devices = job.devices();
   std::vector<ScalingTeam> teams{{"1 device", {devices[0]}}};
   if (command.out_of_core > 0) {
@@ -85,6 +112,7 @@ nlohmann::json runs_json(const std::vector<ScalingRate>& rates, const ScalingOpt
     put_times(run, "seconds", rate.times);
     if (!std::isnan(rate.iteration_seconds)) run["iteration_seconds"] = rate.iteration_seconds;
     if (!std::isnan(shares.iterations)) run["efficiency_of_iterations"] = shares.iterations;
+    if (rate.same) run["same_bits"] = *rate.same;
     if (usual_iterations(rate.job) > 0) run["iterations"] = iterations_of(options, rate.job);
     runs.push_back(std::move(run));
   }
@@ -99,7 +127,8 @@ std::string table(const std::vector<ScalingRate>& rates, const ScalingOptions& o
   };
   for (const auto& rate : rates) {
     const auto shares = shares_of(rate, rates, options);
-    rows.push_back({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
+    const char* bits = !rate.same ? "" : *rate.same ? "" : ", other bits";
+    rows.push_back({rate.job, rate.team + bits, std::to_string(rate.devices), std::to_string(rate.slabs),
                     fmt::format("{:.4g}", rate.times.least), mean_cell(rate.times, 1),
                     fmt::format("{:.4g}", rate.predicted), fmt::format("{:.4g}", 1e-9 * rate.rate()),
                     percent(shares.host_to_host),
@@ -202,11 +231,14 @@ std::unique_ptr<Command> bench_scaling_command() {
       .whole_from(1, 100)
       .unit("N");
   add_bench_format(settings, command->format);
+  sub->on_ranks = true;
   sub->footer =
       "From host memory that has been touched to host memory: the first of the devices alone, the first 2, 4, ... and "
       "all.\nEfficiency: updates a second and device, over those of the first alone; the second column is that of the "
       "iterations alone, from\nruns of once and three times as many, but out of core that of the whole run over the "
-      "first device's iterations.\nExample:\n  halocline bench scaling --device 0,1 --size 1024 --out-of-core 10G";
+      "first device's iterations.\nUnder a launcher of MPI: the first of the ranks alone, the first 2, 4, ... and all, "
+      "and whether the bits are the same.\nExample:\n  halocline bench scaling --device 0,1 --size 1024 --out-of-core "
+      "10G";
   sub->run = [command](Job& job) { run_bench_scaling(job, *command); };
   return sub;
 }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "scheduling/execution/rate_validation.hpp"
-#include "scheduling/planning/rank_traffic.hpp"
 
 namespace halocline {
 namespace {
@@ -76,8 +75,7 @@ nlohmann::json run_json(const RunResult& result) {
       {"predicted", {{"seconds", done.seconds}, {"device_peak_bytes", largest_slab}, {"bus_bytes", done.bus_bytes}}},
       {"actual",
        {{"seconds", result.seconds}, {"device_peak_bytes", result.peak_bytes}, {"bus_bytes", result.bus_bytes}}}};
-  if (done.several_ranks() && done.requirements.form != ProgramForm::steps)
-    run["predicted"]["rank_bytes"] = rank_bytes(done);
+  if (done.several_ranks()) run["predicted"]["rank_bytes"] = done.rank_bytes;
   if (!result.taken_by.empty()) run["slabs_taken_by"] = result.taken_by;
   return run;
 }

@@ -39,6 +39,8 @@ class CheckpointStore {
   virtual void keep(const RunState& state) = 0;
   /// The stored state of this job, if any. Called again when a run begins again on other devices or in smaller slabs.
   virtual std::optional<RunState> kept() = 0;
+  /// Another rank has kept the state after so many iterations, for all of them.
+  virtual void kept_elsewhere(int /*iterations*/) {}
 };
 
 /// The state arrays of a run with these requirements, and their bytes.

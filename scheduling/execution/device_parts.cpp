@@ -36,24 +36,13 @@ void DeviceParts::share_halos(const Step& step) {
   for (const auto& name : resident) each([&](DevicePart& part) { part.fetch_halo(step, name); });
 }
 
-// Projections that a step writes.
-std::vector<RayRoute::Stack> DeviceParts::stacks_of(const Step& step) const {
-  std::vector<RayRoute::Stack> stacks;
-  for (const auto& [name, access] : step.arrays) {
-    const ArrayNeed& need = array_of(plan_.requirements, name);
-    if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
-      stacks.push_back({name, array_bytes(need, plan_.requirements, 0, 1, 1)});
-  }
-  return stacks;
-}
-
 void DeviceParts::perform(const Step& step, Scalars& scalars, const std::function<void()>& checked) {
   if (step.due && !step.due(scalars)) return;
   share_halos(step);
   const RayChain chain(step, plan_);
   std::optional<RayRoute> route;
   if (plan_.several_ranks() && step.over == Domain::ray_sums)
-    route.emplace(transport_, plan_, chain, stacks_of(step), views_of(step, program_.needs, scalars));
+    route.emplace(transport_, plan_, chain, written_stacks(step, plan_), views_of(step, program_.needs, scalars));
   transport_.begin_step(route ? &*route : nullptr);
   each([&](DevicePart& part) {
     try {

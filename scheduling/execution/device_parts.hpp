@@ -27,7 +27,6 @@ class DeviceParts {
  private:
   std::vector<double> added_sums(const Step& step, const Scalars& scalars) const;
   void share_halos(const Step& step);
-  std::vector<RayRoute::Stack> stacks_of(const Step& step) const;
 
   const Program& program_;
   const Plan& plan_;

@@ -111,6 +111,7 @@ void DeviceThreads::each(const Plan& plan, const std::function<void(int)>& work)
   std::set<int> used;
   for (const auto& slab : plan.slabs)
     if (plan.is_here(slab.device)) used.insert(slab.device);
+  if (used.empty()) return;
   const int last = *used.rbegin();
   used.erase(last);
   for (const int device : used) {

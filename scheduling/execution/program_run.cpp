@@ -74,7 +74,7 @@ Attempts attempts_of(const RunRequest& request, const Plan& plan,
   };
   Attempts attempts;
   attempts.plan_again = [&request, options = plan.options](const auto& available) {
-    return plan_program(request.program, available, options);
+    return plan_program(request.program, available, with_devices(options, available));
   };
   attempts.run = [bus_bytes, run = std::move(run)](const Plan& now, const std::vector<Device>& used) {
     const double before = bus_bytes();
@@ -133,10 +133,7 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
   const bool moves = std::none_of(plan.devices.begin(), plan.devices.end(),
                                   [](const DeviceModel& device) { return device.shares_memory; });
   const PagePopulation pages(moves ? output.data() : nullptr, output.grid().count() * sizeof(float));
-  const std::size_t sent = ranks_of(plan).sent();
-  RunResult result = run_in_form({ready, inputs, output, options}, working, plan);
-  result.rank_bytes = static_cast<double>(ranks_of(plan).sent() - sent);
-  return result;
+  return run_in_form({ready, inputs, output, options}, working, plan);
 }
 
 RunResult run_program(const Program& program, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

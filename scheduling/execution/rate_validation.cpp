@@ -4,6 +4,7 @@
 
 #include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/planning/streaming_cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -19,6 +20,7 @@ Plan plan_of_completed_work(const RunResult& result) {
                               : count_streaming_passes(requirements, plan.iterations_per_exchange);
   plan.seconds = estimate_seconds(plan);
   plan.bus_bytes = count_bus_bytes(plan);
+  plan.rank_bytes = count_rank_bytes(plan);
   return plan;
 }
 

@@ -1,8 +1,11 @@
 #include "scheduling/execution/replanning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "host/system/error.hpp"
@@ -10,6 +13,8 @@
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 namespace {
@@ -30,12 +35,13 @@ Range consecutive_views(const std::vector<int>& order, Range places) {
 
 namespace {
 
-// Gives the device that ran out of memory three quarters of it, or all devices if it is not known which did. False if
-// their slabs cannot be split much further.
-bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const std::string& device) {
+// Gives devices that may have run out of memory three quarters of it. False if their slabs cannot be split much
+// further.
+bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan,
+                  const std::function<bool(const DeviceModel&)>& lacks) {
   bool smaller = false;
   for (std::size_t n = 0; n < available.size(); ++n) {
-    if (!device.empty() && available[n].name != device) continue;
+    if (!lacks(available[n])) continue;
     std::size_t largest = 0;
     for (const auto& slab : plan.slabs)
       if (slab.device == static_cast<int>(n) || shares_views(plan.requirements))
@@ -49,6 +55,11 @@ bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const s
 
 }  // namespace
 
+PlanOptions with_devices(PlanOptions options, const std::vector<DeviceModel>& available) {
+  if (!options.all_devices.empty()) options.all_devices = available;
+  return options;
+}
+
 bool is_for(const Plan& plan, const std::vector<Device>& devices) {
   std::vector<DeviceModel> here;
   for (const DeviceModel& model : plan.devices)
@@ -61,20 +72,67 @@ namespace {
 
 RunResult run_once(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts) {
   for (const auto& device : devices) device.ledger().reset_peak();
+  const std::size_t sent = ranks_of(plan).sent();
   const auto start = std::chrono::steady_clock::now();
   RunResult result = attempts.run(plan, devices);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.rank_bytes = static_cast<double>(ranks_of(plan).sent() - sent);
   for (const auto& device : devices) result.peak_bytes = std::max(result.peak_bytes, device.ledger().peak());
   if (result.plan.slabs.empty()) result.plan = plan;
   return result;
 }
 
-// Other ranks go on with the plan, so a failure ends the run.
-RunResult run_with_ranks(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts) {
+// A rank's part of an attempt. Returns what it lacks; empty: nothing, or another rank lacks something.
+std::string lack_in_attempt(const Plan& plan, const std::vector<Device>& devices, const Attempts& attempts,
+                            RunResult& result) {
+  ranks_of(plan).begin_attempt();
   try {
-    return run_once(plan, devices, attempts);
+    result = run_once(plan, devices, attempts);
+    return {};
+  } catch (const BudgetError& error) {
+    return error.what();
+  } catch (const ClError& error) {
+    if (is_out_of_memory(error)) return error.what();
+    if (error.code() != failed_before || !ranks_of(plan).left_elsewhere()) throw Error(error.what());
+    return {};
   } catch (const DeviceError& error) {
     throw Error(error.what());
+  }
+}
+
+// The plan with less memory on the ranks that lack it, or on all if some rank would then have nothing to do.
+std::optional<Plan> smaller_plan(std::vector<DeviceModel>& available, const Plan& plan, const Attempts& attempts,
+                                 const std::vector<std::string>& lacks) {
+  for (const bool all : {false, true}) {
+    auto smaller = available;
+    const auto lacking = [&](const DeviceModel& model) {
+      return all || !lacks[static_cast<std::size_t>(model.rank)].empty();
+    };
+    if (!plan_smaller(smaller, plan, lacking)) continue;
+    try {
+      auto result = attempts.plan_again(smaller);
+      available = std::move(smaller);
+      return result;
+    } catch (const PlanError&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+// Attempts of all ranks together, which make the same plans.
+RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, const Attempts& attempts) {
+  std::optional<Plan> plan = first;
+  std::vector<DeviceModel> available = first.options.all_devices;
+  for (auto tries = most_tries * available.size();; --tries) {
+    RunResult result;
+    const auto lacks = ranks_of(first).end_attempt(lack_in_attempt(*plan, devices, attempts, result));
+    const auto lack = std::find_if(lacks.begin(), lacks.end(), [](const auto& each) { return !each.empty(); });
+    if (lack == lacks.end()) return result;
+    const std::string text = fmt::format("rank {}: {}", lack - lacks.begin(), *lack);
+    plan = tries > 1 ? smaller_plan(available, *plan, attempts, lacks) : std::nullopt;
+    if (!plan) throw Error(text);
+    library_log()->info("{}; all ranks plan again with three quarters of the memory", text);
   }
 }
 
@@ -100,7 +158,8 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
     for (;;) {
       const Plan plan = next_plan();
       const auto again = [&](const Error& error, const std::string& device) {
-        if (--tries <= 0 || !plan_smaller(available, plan, device)) return false;
+        const auto lacks = [&](const DeviceModel& model) { return device.empty() || model.name == device; };
+        if (--tries <= 0 || !plan_smaller(available, plan, lacks)) return false;
         out_of_memory = std::current_exception();
         const std::string done = attempts.done();
         library_log()->info("{}; {}planning again with three quarters of the memory", error.what(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "host/system/error.hpp"
@@ -18,19 +19,20 @@ struct Question {
 };
 
 void send(Ranks& ranks, int to, const Question& question) {
-  ranks.send(to, 0, reinterpret_cast<const std::byte*>(&question), sizeof question).wait();
+  std::vector<std::byte> bytes(sizeof question);
+  std::memcpy(bytes.data(), &question, sizeof question);
+  ranks.send(to, 0, std::move(bytes)).wait();
 }
 
 void answer(Ranks& ranks, const RunState& state) {
-  std::vector<std::byte> bytes;
   for (;;) {
     Question question;
-    ranks.receive(0, 0, reinterpret_cast<std::byte*>(&question), sizeof question).wait();
+    ranks.receive(0, 0, {reinterpret_cast<std::byte*>(&question), sizeof question}).wait();
     if (question.array < 0) return;
-    bytes.resize(question.count);
+    std::vector<std::byte> bytes(question.count);
     state.read(state.arrays[static_cast<std::size_t>(question.array)].name, question.first, question.count,
                bytes.data());
-    ranks.send(0, 0, bytes.data(), bytes.size()).wait();
+    ranks.send(0, 0, std::move(bytes)).wait();
   }
 }
 
@@ -51,7 +53,7 @@ void read_of_all(Ranks& ranks, const RunState& state, const Plan& plan, std::siz
     }
     const int rank = plan.rank_of(slab.device);
     send(ranks, rank, {static_cast<std::int64_t>(array), begin, end - begin});
-    ranks.receive(rank, 0, at, end - begin).wait();
+    ranks.receive(rank, 0, {at, end - begin}).wait();
   }
 }
 
@@ -69,6 +71,14 @@ void keep_state(CheckpointStore& store, const RunState& state, const Plan& plan)
   };
   store.keep(whole);
   for (int rank = 1; rank < ranks.size(); ++rank) send(ranks, rank, {});
+}
+
+std::optional<RunState> kept_state(CheckpointStore& store, Ranks& ranks) {
+  auto state = store.kept();
+  const int iterations = static_cast<int>(ranks.of_first("the state that is kept", state ? state->iterations : -1.0));
+  if (state || iterations < 0) return state;
+  store.kept_elsewhere(iterations);
+  return store.kept();
 }
 
 void require_same_state(Ranks& ranks, int iterations) {

@@ -12,6 +12,9 @@ namespace halocline {
 /// With one rank, keep() alone.
 void keep_state(CheckpointStore& store, const RunState& state, const Plan& plan);
 
+/// CheckpointStore::kept() on all ranks, where the first one may have kept the state of all.
+std::optional<RunState> kept_state(CheckpointStore& store, Ranks& ranks);
+
 /// Throws InputError on ranks that go on from another state than the first one.
 void require_same_state(Ranks& ranks, int iterations);
 

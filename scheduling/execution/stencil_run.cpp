@@ -94,7 +94,7 @@ class StencilRun {
   // Restores a stored state, and repeats its reductions for the method. Returns true if the method ended there.
   bool restore() {
     auto& kept = job_.kept;
-    if (options_.checkpoint_store != nullptr) kept = options_.checkpoint_store->kept();
+    if (options_.checkpoint_store != nullptr) kept = kept_state(*options_.checkpoint_store, job_.ranks);
     if (!kept) return false;
     if (kept->arrays != state_arrays(requirements_) || kept->iterations > requirements_.iterations)
       throw InputError("the state that was kept is of another method, size or number of iterations");

@@ -169,7 +169,7 @@ class StepRun {
   // Restores a stored state to host memory, and returns its number of iterations; -1: none.
   int restore() {
     if (options_.checkpoint_store == nullptr) return -1;
-    const auto kept = options_.checkpoint_store->kept();
+    const auto kept = kept_state(*options_.checkpoint_store, ranks_);
     if (!kept) return -1;
     if (kept->arrays != state_arrays(plan_.requirements) || kept->iterations > program_.needs.iterations ||
         kept->reductions.size() != 1 || kept->reductions.front().sums.size() != scalars_.size())

@@ -20,8 +20,9 @@ std::byte* StreamedSlabs::state(const std::string& name) {
   if (name == job_.output_name && job_.output.data() != nullptr)
     return reinterpret_cast<std::byte*>(job_.output.data());
   auto& state = states_[name];
-  if (state.empty()) state.resize(job_.slice_bytes(name) * job_.requirements.size[2]);
-  return state.data();
+  if (!state)
+    state = std::make_shared<UninitialisedVector<std::byte>>(job_.slice_bytes(name) * job_.requirements.size[2]);
+  return state->data();
 }
 
 void StreamedSlabs::restore_state() {
@@ -77,12 +78,12 @@ void StreamedSlabs::fetch_from_ranks(const PassSteps& steps) {
       const Range slices = common(read, block(from));
       if (from == to || slices.empty() || job_.plan.rank_of(from) == job_.plan.rank_of(to)) continue;
       for (const auto& name : job_.states) {
-        const std::size_t slice = job_.slice_bytes(name), bytes = slice * slices.size();
-        std::byte* const at = state(name) + slice * unsigned_count(slices.begin);
+        const std::size_t slice = job_.slice_bytes(name);
+        const MemoryBlocks part{state(name) + slice * unsigned_count(slices.begin), slice * slices.size()};
         if (job_.plan.is_here(from))
-          messages.push_back(job_.ranks.send(job_.plan.rank_of(to), 0, at, bytes));
+          messages.push_back(job_.ranks.send(job_.plan.rank_of(to), 0, part, states_.at(name)));
         else if (job_.plan.is_here(to))
-          messages.push_back(job_.ranks.receive(job_.plan.rank_of(from), 0, at, bytes));
+          messages.push_back(job_.ranks.receive(job_.plan.rank_of(from), 0, part));
       }
     }
   }

@@ -27,7 +27,7 @@ class StreamedSlabs : public StencilSlabs {
   void fetch_from_ranks(const PassSteps& steps);
 
   StencilJob& job_;
-  std::map<std::string, UninitialisedVector<std::byte>> states_;
+  std::map<std::string, std::shared_ptr<UninitialisedVector<std::byte>>> states_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device
   bool started_ = false;

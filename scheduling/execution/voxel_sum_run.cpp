@@ -1,4 +1,6 @@
 // Executor of ProgramForm::voxel_sums: batches of views into slabs, which devices take from a queue.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -7,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <sstream>
+#include <string>
 
 #include "host/system/interrupt.hpp"
 #include "scheduling/execution/device_threads.hpp"
@@ -18,6 +22,7 @@
 #include "scheduling/profiling/rates.hpp"
 #include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -267,6 +272,21 @@ class VoxelSumRun {
   double done_ = 0;
 };
 
+// Slices that no rank has finished.
+std::vector<Range> missing_on_all(Ranks& all, Range slices, const std::vector<Range>& here) {
+  if (!all.several()) return here;
+  std::string own;
+  for (const Range& range : here) own += fmt::format("{} {} ", range.begin, range.end);
+  RangeSet done;
+  for (const std::string& each : all.gather("slices to make", own)) {
+    RangeSet missing;
+    std::istringstream text(each);
+    for (Range range; text >> range.begin >> range.end;) missing.add(range);
+    for (const Range& range : missing.missing(slices)) done.add(range);
+  }
+  return done.missing(slices);
+}
+
 // Result where all slices had been stored or written before.
 RunResult nothing_to_do(const Plan& plan) {
   RunResult result;
@@ -286,12 +306,13 @@ RunResult run_voxel_sums(const RunRequest& request, const std::vector<Device>& d
     return missing.empty() ? nothing_to_do(now) : VoxelSumRun(request, resumable, used, now).run();
   });
   attempts.plan_again = [&](const std::vector<DeviceModel>& available) {
-    missing = resumable.missing();
-    return missing.empty() ? plan : plan_missing(needs, available, plan.options, missing);
+    missing = missing_on_all(ranks_of(plan), needs.slices(), resumable.missing());
+    return missing.empty() ? plan : plan_missing(needs, available, with_devices(plan.options, available), missing);
   };
   attempts.done = [&] { return resumable.text(); };
   const bool begins = missing.empty() || missing == all;
-  RunResult result = run_replanning(begins ? plan : attempts.plan_again(device_models(devices)), devices, attempts);
+  const auto models = [&] { return plan.several_ranks() ? plan.options.all_devices : device_models(devices); };
+  RunResult result = run_replanning(begins ? plan : attempts.plan_again(models()), devices, attempts);
   if (missing == all && !plan.several_ranks()) validate_rates(result, devices);
   return result;
 }

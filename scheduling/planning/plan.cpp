@@ -13,6 +13,7 @@
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/plan_text.hpp"
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/planning/streaming_cost.hpp"
 
@@ -354,6 +355,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
         best->notes.push_back(fmt::format("left out: {}; it would gain less than 2 %", best->devices[n].name));
   }
   best->bus_bytes = count_bus_bytes(*best);
+  best->rank_bytes = count_rank_bytes(*best);
   best->host_bytes = count_host_bytes(*best);
   if (best->several_ranks() && !options.idle_ranks) require_work_for_ranks(*best);
   return *std::move(best);

@@ -89,6 +89,7 @@ struct Plan {
   double passes = 1;      // exchanges of an iterative method
   // Predicted, of all passes:
   double bus_bytes = 0;            // both ways
+  double rank_bytes = 0;           // sent by all ranks to others
   double seconds = 0;              // from inputs in host memory to the result there, kernels compiled
   double host_bytes = 0;           // besides inputs and result
   std::vector<std::string> notes;  // reasons for excluding devices

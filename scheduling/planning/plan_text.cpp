@@ -122,9 +122,11 @@ std::string summary_text(const Plan& plan) {
                           : "\n  slabs are streamed: the work is larger than the devices";
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
-  if (plan.several_ranks() && r.form != ProgramForm::steps)
-    text += fmt::format("  between ranks: {}; read by all of them: {}\n", bytes_text(rank_bytes(plan)),
-                        bytes_text(read_bytes(plan)));
+  if (plan.several_ranks()) {
+    text += "  between ranks: " + bytes_text(plan.rank_bytes);
+    if (r.form != ProgramForm::steps) text += "; read by all of them: " + bytes_text(read_bytes(plan));
+    text += "\n";
+  }
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
   text += fmt::format(
       "  predicted: {:.3g} s for {}\n", plan.seconds,
@@ -165,10 +167,8 @@ nlohmann::json Plan::json() const {
                         {"host_bytes", host_bytes},
                         {"notes", notes},
                         {"kernels", requirements.kernels}};
-  if (several_ranks() && requirements.form != ProgramForm::steps) {
-    result["rank_bytes"] = rank_bytes(*this);
-    result["read_bytes"] = read_bytes(*this);
-  }
+  if (several_ranks()) result["rank_bytes"] = rank_bytes;
+  if (several_ranks() && requirements.form != ProgramForm::steps) result["read_bytes"] = read_bytes(*this);
   if (batch > 0) {
     result["stack"] = requirements.stack;
     result["batch"] = batch;

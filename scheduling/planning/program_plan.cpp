@@ -8,6 +8,7 @@
 #include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/planning/step_tasks.hpp"
 
@@ -55,7 +56,7 @@ class ProgramPlanner {
     for (std::size_t n = 0; n < common_.devices.size(); ++n) all.push_back(static_cast<int>(n));
     take_better(best, best_on(all));
     if (!best) throw_too_small();
-    if (best->several_ranks()) require_work_for_ranks(*best);
+    if (best->several_ranks() && !options_.idle_ranks) require_work_for_ranks(*best);
     return *std::move(best);
   }
 
@@ -137,6 +138,7 @@ class ProgramPlanner {
     plan.batch = batch;
     plan.passes = needs.iterations;
     plan.bus_bytes = count_program_bytes(program_, plan);
+    plan.rank_bytes = count_program_rank_bytes(program_, plan);
     plan.host_bytes = count_host_bytes(plan);
     double speed = 0, bandwidth = 0;
     for (const int n : used_devices(plan)) {

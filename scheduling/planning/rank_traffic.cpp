@@ -6,6 +6,8 @@
 
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/range_set.hpp"
+#include "scheduling/planning/ray_chain.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 
 namespace halocline {
 namespace {
@@ -79,10 +81,76 @@ double sums_bytes(const Requirements& needs) {
 
 }  // namespace
 
-double rank_bytes(const Plan& plan) {
+double count_rank_bytes(const Plan& plan) {
   if (!plan.several_ranks() || plan.requirements.form != ProgramForm::stencil) return 0;
   double bytes = sums_bytes(plan.requirements) * plan.devices.back().rank;
   for (const SlabPlan& part : parts_of_devices(plan)) bytes += received_halos(plan, part);
+  return bytes;
+}
+
+Range slices_of_rank(const Plan& plan, int rank) {
+  Range result{0, 0};
+  for (const SlabPlan& slab : plan.slabs) {
+    if (plan.rank_of(slab.device) != rank) continue;
+    if (result.empty()) result.begin = slab.interior.begin;
+    result.end = slab.interior.end;
+  }
+  return result;
+}
+
+Range slices_beside(const Plan& plan, int reader, int rank, std::int64_t low, std::int64_t high) {
+  return common(slices_of_rank(plan, reader).grown(low, high, plan.requirements.slices().count()),
+                slices_of_rank(plan, rank));
+}
+
+namespace {
+
+// Halos of a step's volumes that go from rank to rank.
+double exchanged_bytes(const Program& program, const Step& step, const Plan& plan) {
+  const Halo halo = halo_of(program, step);
+  const int last = plan.devices.back().rank;
+  double slices = 0;
+  for (int reader = 0; reader <= last; ++reader)
+    for (int rank = 0; rank <= last; ++rank)
+      if (const Range beside = slices_beside(plan, reader, rank, halo.low, halo.high); rank != reader)
+        slices += std::max(0.0, static_cast<double>(beside.count()));
+  double bytes = 0;
+  for (const auto& name : volumes_beside(program, step, plan))
+    bytes += slices * static_cast<double>(array_bytes(array_of(plan.requirements, name), plan.requirements, 1, 0, 0));
+  return bytes;
+}
+
+// Rows of a view that go on to a slab of another rank, and those that are complete, to all other ranks.
+double sent_rows(const RayChain& chain, const Plan& plan) {
+  const double others = plan.devices.back().rank;
+  double rows = 0;
+  for (const RayLink& link : chain.links())
+    if (plan.rank_of(plan.slabs[link.from].device) != plan.rank_of(plan.slabs[link.to].device))
+      rows += static_cast<double>(link.rows.count());
+  for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
+    for (const Range end : chain.ends(slab)) rows += others * static_cast<double>(end.count());
+  return rows;
+}
+
+double sent_bytes(const Program& program, const StepUse& use, const Plan& plan) {
+  const Step& step = *use.step;
+  double bytes = exchanged_bytes(program, step, plan);
+  if (step.over == Domain::ray_sums) {
+    const double rows = sent_rows(RayChain(step, plan), plan) * static_cast<double>(use.views.count());
+    for (const RayStack& stack : written_stacks(step, plan)) bytes += rows * static_cast<double>(stack.row);
+  }
+  if (step.reduced && step.over == Domain::slices)
+    bytes += 2 * sizeof(double) * step.sums * static_cast<double>(plan.requirements.slices().count()) *
+             plan.devices.back().rank;
+  return bytes;
+}
+
+}  // namespace
+
+double count_program_rank_bytes(const Program& program, const Plan& plan) {
+  double bytes = 0;
+  if (!plan.several_ranks()) return bytes;
+  for (const StepUse& use : uses_of(program)) bytes += use.times * sent_bytes(program, use, plan);
   return bytes;
 }
 

@@ -1,13 +1,21 @@
-// Traffic between the ranks of a plan: halos and sums of slices of iterative methods. Voxel sums and views of one step
-// need none. Ray sums of reconstructions are not counted.
+// Traffic between the ranks of a plan: halos, sums of slices, and ray sums of iterative methods. Voxel sums and views
+// of one step need none.
 #pragma once
 
 #include "scheduling/planning/plan.hpp"
+#include "scheduling/planning/program.hpp"
 
 namespace halocline {
 
-/// Bytes that all ranks send in all passes.
-double rank_bytes(const Plan& plan);
+/// Slices of a rank, whose slabs follow each other.
+Range slices_of_rank(const Plan& plan, int rank);
+/// Slices of a rank among those up to `low` below and `high` above the slices of `reader`.
+Range slices_beside(const Plan& plan, int reader, int rank, std::int64_t low, std::int64_t high);
+
+/// Bytes that all ranks send in all passes; 0 for programs of steps.
+double count_rank_bytes(const Plan& plan);
+/// Bytes that all ranks send in a program of steps, all iterations included.
+double count_program_rank_bytes(const Program& program, const Plan& plan);
 
 /// Bytes of float32 that all ranks read of their inputs' files: the rows and slices that they need, some of them
 /// several times.

@@ -269,6 +269,16 @@ std::vector<std::string> volumes_to_replace(const Program& program, const Step& 
   return result;
 }
 
+std::vector<RayStack> written_stacks(const Step& step, const Plan& plan) {
+  std::vector<RayStack> stacks;
+  for (const auto& [name, access] : step.arrays) {
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
+      stacks.push_back({name, array_bytes(need, plan.requirements, 0, 1, 1)});
+  }
+  return stacks;
+}
+
 void check_halos(const Program& program) {
   for (const auto* steps : {&program.derived, &program.first, &program.each, &program.last})
     for (const Step& step : *steps) {

@@ -103,6 +103,14 @@ std::vector<std::string> volumes_beside(const Program& program, const Step& step
 /// (ArrayRole::next), and the two are swapped at the end of the step.
 std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan);
 
+/// A stack of projections, and the bytes of a row of it.
+struct RayStack {
+  std::string array;
+  std::size_t row = 0;
+};
+/// The kept stacks that a step writes.
+std::vector<RayStack> written_stacks(const Step& step, const Plan& plan);
+
 /// Throws std::logic_error where the program has no room for a step's halo, or a volume is not declared for it.
 void check_halos(const Program& program);
 

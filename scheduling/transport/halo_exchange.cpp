@@ -130,14 +130,15 @@ struct HaloExchange::Stream {
     Chunk& chunk = chunks[number % chunks.size()];
     chunk.written.wait();
     chunk.message.wait();
-    if (chunk.memory.bytes() < bytes) chunk.memory = memory_of.pinned(bytes);
+    if (!chunk.memory || chunk.memory->bytes() < bytes)
+      chunk.memory = std::make_shared<PinnedMemory>(memory_of.pinned(bytes));
     return chunk;
   }
   void read(std::size_t number, const Offer& from) {
     if (number >= pieces.size()) return;
     Chunk& to = free_chunk(number);
     const Piece& piece = pieces[number];
-    to.read = from.slab->read_part(*piece.name, piece.begin, piece.bytes, to.memory.data(), from.made);
+    to.read = from.slab->read_part(*piece.name, piece.begin, piece.bytes, to.memory->data(), from.made);
     traffic.down += piece.bytes;
   }
 };
@@ -154,7 +155,7 @@ struct HaloExchange::Arrivals {
     if (from_here()) return stream.read(number, offer);
     if (number >= stream.pieces.size()) return;
     Chunk& to = stream.free_chunk(number);
-    to.message = all.receive(rank, tag, to.memory.data(), stream.pieces[number].bytes);
+    to.message = all.receive(rank, tag, {to.memory->data(), stream.pieces[number].bytes});
   }
   void write_next(DeviceSlab& slab, const Event& free) {
     if (stream.ended()) return;
@@ -164,7 +165,7 @@ struct HaloExchange::Arrivals {
       chunk.read.wait();
     else
       chunk.message.wait();
-    chunk.written = slab.write_part(*piece.name, piece.begin, piece.bytes, chunk.memory.data(), free);
+    chunk.written = slab.write_part(*piece.name, piece.begin, piece.bytes, chunk.memory->data(), free);
     stream.traffic.up += piece.bytes;
     begin(stream.done++ + stream.ahead());
   }
@@ -182,7 +183,7 @@ struct HaloExchange::Departures {
     if (stream.ended()) return;
     Chunk& chunk = stream.chunks[stream.done % stream.chunks.size()];
     chunk.read.wait();
-    chunk.message = all.send(rank, tag, chunk.memory.data(), stream.pieces[stream.done].bytes);
+    chunk.message = all.send(rank, tag, {chunk.memory->data(), stream.pieces[stream.done].bytes}, chunk.memory);
     begin(stream.done++ + stream.ahead());
   }
 };

@@ -50,7 +50,7 @@ class HaloExchange {
     std::size_t begin, bytes;
   };
   struct Chunk {
-    PinnedMemory memory;  // of the device that is read: measured to be as fast for the other one
+    std::shared_ptr<PinnedMemory> memory;  // of the device that is read: measured to be as fast for the other one
     Event read, written;
     Message message;  // on its way to or from another rank
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
@@ -10,30 +11,19 @@ namespace {
 
 enum Tag { slices_tag, first_ray_tag };
 
-// The slices of a rank, whose slabs follow each other.
-Range slices_of(const Plan& plan, int rank) {
-  Range result{0, 0};
-  for (const auto& slab : plan.slabs) {
-    if (plan.rank_of(slab.device) != rank) continue;
-    if (result.empty()) result.begin = slab.interior.begin;
-    result.end = slab.interior.end;
-  }
-  return result;
-}
-
 }  // namespace
 
 void share_slices(Transport& transport, const Plan& plan, const std::string& array, std::size_t slice, std::size_t at) {
   Ranks& ranks = ranks_of(plan);
   if (!ranks.several()) return;
-  const Range own = slices_of(plan, ranks.rank());
+  const Range own = slices_of_rank(plan, ranks.rank());
   std::string bytes(slice * own.size(), '\0');
   transport.get(array, at + slice * unsigned_count(own.begin), bytes.size(),
                 reinterpret_cast<std::byte*>(bytes.data()));
   const auto parts = ranks.gather("slices of " + array, bytes);
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const std::string& part = parts[static_cast<std::size_t>(rank)];
-    transport.put(array, at + slice * unsigned_count(slices_of(plan, rank).begin), part.size(),
+    transport.put(array, at + slice * unsigned_count(slices_of_rank(plan, rank).begin), part.size(),
                   reinterpret_cast<const std::byte*>(part.data()));
   }
 }
@@ -44,21 +34,20 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   if (!ranks.several()) return;
   std::vector<Message> messages;
   const int here = ranks.rank();
-  const auto missing = [&](int to, int from) {  // slices that `to` reads of `from`
-    return common(slices_of(plan, to).grown(low, high, plan.requirements.slices().count()), slices_of(plan, from));
-  };
   for (int other = 0; other < ranks.size(); ++other) {
     if (other == here) continue;
-    const auto part = [&](Range slices) { return transport.memory(array) + slice * unsigned_count(slices.begin); };
-    if (const Range slices = missing(other, here); !slices.empty())
-      messages.push_back(ranks.send(other, slices_tag, part(slices), slice * slices.size()));
-    if (const Range slices = missing(here, other); !slices.empty())
-      messages.push_back(ranks.receive(other, slices_tag, part(slices), slice * slices.size()));
+    const auto part = [&](Range slices) {
+      return MemoryBlocks{transport.memory(array) + slice * unsigned_count(slices.begin), slice * slices.size()};
+    };
+    if (const Range slices = slices_beside(plan, other, here, low, high); !slices.empty())
+      messages.push_back(ranks.send(other, slices_tag, part(slices), transport.owner(array)));
+    if (const Range slices = slices_beside(plan, here, other, low, high); !slices.empty())
+      messages.push_back(ranks.receive(other, slices_tag, part(slices)));
   }
   for (auto& message : messages) message.wait();
 }
 
-RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks,
+RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks,
                    Range views)
     : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {
   for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
@@ -73,12 +62,13 @@ RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain
     }
 }
 
-void RayRoute::each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work) {
-  const std::int64_t end = std::min(views_.end, batch + plan_.batch);
+void RayRoute::each_stack(std::int64_t batch, Range rows,
+                          const std::function<void(const std::string&, const MemoryBlocks&)>& work) {
+  const auto views = unsigned_count(std::min(views_.end, batch + plan_.batch) - batch);
   const auto all = plan_.requirements.rows().count();
   for (const auto& [array, row] : stacks_)
-    for (std::int64_t n = batch; n < end; ++n)
-      work(transport_.memory(array) + row * unsigned_count(n * all + rows.begin), row * rows.size());
+    work(array, {transport_.memory(array) + row * unsigned_count(batch * all + rows.begin), row * rows.size(), views,
+                 row * unsigned_count(all)});
 }
 
 int RayRoute::tag_of(const Part& part) const {
@@ -86,14 +76,14 @@ int RayRoute::tag_of(const Part& part) const {
 }
 
 void RayRoute::send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part) {
-  each_view(batch, part.link.rows, [&](const std::byte* from, std::size_t bytes) {
-    sent.push_back(ranks_.send(rank, tag_of(part), from, bytes));
+  each_stack(batch, part.link.rows, [&](const std::string& array, const MemoryBlocks& rows) {
+    sent.push_back(ranks_.send(rank, tag_of(part), rows, transport_.owner(array)));
   });
 }
 
 void RayRoute::receive(std::vector<Message>& messages, std::int64_t batch, const Part& part) {
-  each_view(batch, part.link.rows, [&](std::byte* to, std::size_t bytes) {
-    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), to, bytes));
+  each_stack(batch, part.link.rows, [&](const std::string&, const MemoryBlocks& rows) {
+    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), rows));
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/planning/ray_chain.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/transport/ranks.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -28,12 +29,8 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
 /// Ray sums of a step on their way from slab to slab, and from the last one of each row to all ranks.
 class RayRoute {
  public:
-  struct Stack {
-    std::string array;
-    std::size_t row;  // bytes
-  };
   /// The arrays that the step over `views` writes. Keeps references.
-  RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<Stack> stacks, Range views);
+  RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks, Range views);
 
   /// Sends a piece of a slab, of the batch from this view on: rows that a later slab adds to, to its rank; others to
   /// all. Thread-safe.
@@ -55,8 +52,9 @@ class RayRoute {
     Range piece;
     bool complete;
   };
-  // Calls work(memory, bytes) for the rows of each view of a batch, of each array.
-  void each_view(std::int64_t batch, Range rows, const std::function<void(std::byte*, std::size_t)>& work);
+  // Calls work(array, rows of the views of a batch).
+  void each_stack(std::int64_t batch, Range rows,
+                  const std::function<void(const std::string&, const MemoryBlocks&)>& work);
   void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
   void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
   int tag_of(const Part& part) const;
@@ -65,7 +63,7 @@ class RayRoute {
   Transport& transport_;
   const Plan& plan_;
   Ranks& ranks_;
-  std::vector<Stack> stacks_;
+  std::vector<RayStack> stacks_;
   Range views_;
   std::vector<Part> parts_;
   std::mutex mutex_;

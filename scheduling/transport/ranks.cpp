@@ -38,6 +38,7 @@ void Message::wait() {
   while (!request_->ended()) {
     check_interrupt();  // where another rank has failed, the launcher ends this one
     if (ranks().failed_elsewhere()) throw_interrupted();
+    if (ranks().left_elsewhere()) throw ClError("another rank begins again", failed_before, {});
     if (given_up) throw ClError("a device of this rank has failed", failed_before, {});
     if (std::chrono::steady_clock::now() - begin < soon)
       std::this_thread::yield();
@@ -75,12 +76,23 @@ bool Ranks::any(const std::string& what, bool own) {
   return std::find(all.begin(), all.end(), "1") != all.end();
 }
 
-Message Ranks::send(int, int, const std::byte*, std::size_t) {
+Message Ranks::send(int, int, const MemoryBlocks&, std::shared_ptr<const void>) {
   throw std::logic_error("there is no other rank to send to");
 }
 
-Message Ranks::receive(int, int, std::byte*, std::size_t) {
+Message Ranks::receive(int, int, const MemoryBlocks&) {
   throw std::logic_error("there is no other rank to receive from");
+}
+
+Message Ranks::send(int to, int tag, std::vector<std::byte> bytes) {
+  const auto own = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  return send(to, tag, {own->data(), own->size()}, own);
+}
+
+std::vector<std::string> Ranks::end_attempt(const std::string& lack) {
+  attempting_ = false;  // what is awaited from here on is of the end
+  given_up = false;
+  return gather_lacks(lack);
 }
 
 void Ranks::give_up() {

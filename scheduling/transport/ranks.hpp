@@ -11,7 +11,13 @@
 
 namespace halocline {
 
-/// A message under way. Its memory must outlive it.
+/// MemoryBlocks of as many bytes, each `stride` after the one before.
+struct MemoryBlocks {
+  std::byte* first = nullptr;
+  std::size_t bytes = 0, count = 1, stride = 0;
+};
+
+/// A message under way. Memory that it fills must outlive it.
 class Message {
  public:
   /// The work that is left of it.
@@ -51,14 +57,24 @@ class Ranks {
   /// True on all ranks where it is on any of them.
   bool any(const std::string& what, bool own);
 
-  /// Begins to send bytes to a rank, or to receive as many from it. Messages with the same tag (from 0 on) arrive in
-  /// order. Called by any thread.
-  virtual Message send(int to, int tag, const std::byte* from, std::size_t bytes);
-  virtual Message receive(int from, int tag, std::byte* to, std::size_t bytes);
+  /// Begins to send blocks to a rank, or to receive as many of these bytes from it. Messages with the same tag (from 0
+  /// on) arrive in order. `owner` keeps the memory: it goes when the message has ended, perhaps after `Message`. Called
+  /// by any thread.
+  virtual Message send(int to, int tag, const MemoryBlocks& from, std::shared_ptr<const void> owner);
+  virtual Message receive(int from, int tag, const MemoryBlocks& to);
+  /// Sends bytes of its own.
+  Message send(int to, int tag, std::vector<std::byte> bytes);
 
-  /// Ends all waiting for messages in this process, now and later, with ClError: a device of several here has failed,
-  /// and the others would wait for ranks that wait for it.
+  /// Ends all waiting for messages in this process with ClError, until end_attempt(): a device of several here has
+  /// failed, and the others would wait for ranks that wait for it.
   void give_up();
+  /// Begins and ends work that all ranks do again if one of them lacks something for it, which it names. All ranks call
+  /// these; where one lacks something, waiting for messages of the work ends on the others with ClError, and what was
+  /// sent is received and dropped. Returns what each rank lacks, on all of them; empty: nothing.
+  void begin_attempt() { attempting_ = true; }
+  std::vector<std::string> end_attempt(const std::string& lack);
+  /// Another rank has ended the attempt, because it lacks something.
+  bool left_elsewhere() { return attempting_ && leaver_came(); }
 
   /// Bytes that this rank has sent to others: messages, and what it gathered.
   std::size_t sent() const { return sent_; }
@@ -73,7 +89,12 @@ class Ranks {
 
  protected:
   virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
+  virtual std::vector<std::string> gather_lacks(const std::string& own) { return {own}; }
+  virtual bool leaver_came() { return false; }
   std::atomic<std::size_t> sent_{0};
+
+ private:
+  std::atomic<bool> attempting_{false};
 };
 
 /// The ranks that a RanksInUse has joined, else the form of one rank.

@@ -18,11 +18,11 @@ void share_volume(const Plan& plan, const Grid& grid, float* voxels) {
     const std::size_t bytes = sizeof(float) * grid.slice() * slab.interior.size();
     const int owner = plan.rank_of(slab.device);
     if (owner != ranks.rank()) {
-      messages.push_back(ranks.receive(owner, volume_tag, at, bytes));
+      messages.push_back(ranks.receive(owner, volume_tag, {at, bytes}));
       continue;
     }
     for (int other = 0; other < ranks.size(); ++other)
-      if (other != owner) messages.push_back(ranks.send(other, volume_tag, at, bytes));
+      if (other != owner) messages.push_back(ranks.send(other, volume_tag, {at, bytes}, nullptr));
   }
   for (Message& message : messages) message.wait();
 }

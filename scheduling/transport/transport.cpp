@@ -11,7 +11,9 @@
 namespace halocline {
 
 void Transport::hold(const std::string& array, std::size_t bytes) {
-  arrays_[array].resize(bytes);
+  auto& memory = arrays_[array];
+  if (!memory) memory = std::make_shared<UninitialisedVector<std::byte>>();
+  memory->resize(bytes);
 }
 
 void Transport::hold(const std::string& array, const VolumeSource& source) {
@@ -29,7 +31,7 @@ void Transport::give_back(const std::string& array) {
 
 const std::byte* Transport::memory_of(const std::string& array) const {
   const auto found = elsewhere_.find(array);
-  return found != elsewhere_.end() ? found->second : arrays_.at(array).data();
+  return found != elsewhere_.end() ? found->second : arrays_.at(array)->data();
 }
 
 void Transport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -35,15 +36,16 @@ class Transport {
   /// Forgets a registered array.
   void give_back(const std::string& array);
   /// Exchanges the contents of two allocated arrays.
-  void swap(const std::string& a, const std::string& b) { arrays_.at(a).swap(arrays_.at(b)); }
+  void swap(const std::string& a, const std::string& b) { std::swap(arrays_.at(a), arrays_.at(b)); }
   /// Frees an allocated array.
   void drop(const std::string& array) { arrays_.erase(array); }
 
   /// Copies bytes [first, first + count) of an array. Several threads may call these.
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from);
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const;
-  /// Memory of an array that was allocated.
-  std::byte* memory(const std::string& array) { return arrays_.at(array).data(); }
+  /// Memory of an array that was allocated, and what keeps it.
+  std::byte* memory(const std::string& array) { return arrays_.at(array)->data(); }
+  std::shared_ptr<const void> owner(const std::string& array) { return arrays_.at(array); }
   /// Copies a whole float32 array, or voxels [first, first + count) of it.
   void put(const std::string& array, const VolumeSource& from);
   void get(const std::string& array, VolumeSink& to) const { get(array, 0, to.grid().count(), to); }
@@ -65,7 +67,7 @@ class Transport {
   const std::byte* memory_of(const std::string& array) const;
 
   RayRoute* route_ = nullptr;
-  std::map<std::string, UninitialisedVector<std::byte>> arrays_;
+  std::map<std::string, std::shared_ptr<UninitialisedVector<std::byte>>> arrays_;
   std::map<std::string, std::byte*> elsewhere_;
   std::map<std::string, const VolumeSource*> sources_;
   std::mutex mutex_;

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Ranks on two hosts with TCP between them, which are network namespaces of this computer, give the bits of one process.
 # Exit code 77, skipped: namespaces are not allowed here.
-#   hosts_test.sh HALOCLINE MPIRUN FOLDER
+# With MESSAGES, the program of messages.cpp, prints how fast these are, and does no more.
+#   hosts_test.sh HALOCLINE MPIRUN FOLDER [MESSAGES]
 set -euo pipefail
 halocline=$(realpath "$1")
 mpirun=$2
+messages=${4:+$(realpath "$4")}
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
@@ -34,9 +36,13 @@ SH
 chmod +x agent
 if [[ $("$mpirun" --version) =~ Open\ MPI|OpenRTE|PRRTE ]]; then
   launch=("$mpirun" --host 10.77.0.1:1,10.77.0.2:2 --mca plm_rsh_agent "$PWD/agent" --mca btl "tcp,self" --mca pml ob1
-    -x HALOCLINE_CACHE_DIR -n 3)
+    -x HALOCLINE_CACHE_DIR)
 else
-  launch=("$mpirun" -hosts 10.77.0.1:1,10.77.0.2:2 -launcher ssh -launcher-exec "$PWD/agent" -n 3)
+  launch=("$mpirun" -hosts 10.77.0.1:1,10.77.0.2:2 -launcher ssh -launcher-exec "$PWD/agent")
+fi
+if [ -n "$messages" ]; then
+  timeout 200 ip netns exec "$a" "${launch[@]}" -n 2 "$messages"
+  exit
 fi
 
 one() { timeout 200 "$halocline" "$@" --quiet --log-level error; }
@@ -47,7 +53,7 @@ one noise -i clean.mha --photons 2000 -o scan.mha
 grid=(--geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
 same() {
   one "$@" -o one.mha
-  timeout 200 ip netns exec "$a" "${launch[@]}" "$halocline" "$@" -o hosts.mha >log 2>&1 || { cat log && exit 1; }
+  timeout 200 ip netns exec "$a" "${launch[@]}" -n 3 "$halocline" "$@" -o hosts.mha >log 2>&1 || { cat log && exit 1; }
   cmp one.mha hosts.mha
   echo "the same on two hosts: $*"
 }

@@ -117,6 +117,11 @@ test_program() {
   same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
   grep -c "v.mha: " run-2/log | grep -qx 2 || { cat run-2/log && fail "not two commands"; }
 }
+# The program is tests/mpi/mpi4py_program.sh.
+test_mpi4py() {
+  "$HALOCLINE_PYTHON" -c 'import mpi4py' 2>/dev/null || { echo "skipped: no mpi4py" && exit 77; }
+  test_program
+}
 test_filters() {
   make_volume
   same v.mha -- denoise -i ../noisy.mha --method median -o v.mha
@@ -181,34 +186,43 @@ test_signal() {
 }
 
 # A killed rank ends all at any moment; an older result remains, and another number of ranks goes on from the last state.
-test_killed() {
-  make_volume
-  local n=${ranks[0]} run=(denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 1500) seconds resumed=0
-  one "${run[@]}" -o whole.mha --log-level error
-  echo older >old
-  for seconds in 0.3 0.5 0.6 0.7 0.8 0.9 1 1.1 1.2 1.3; do
-    cp old v.mha
-    rm -f state pid.*
+killed() {
+  local n=${ranks[0]} moment resumed=0
+  one "$@" -o whole.mha --log-level error
+  for moment in begin+{0.1,0.3,0.5,0.8} state+{0,0.02,0.05,0.1,0.2,0.4}; do  # seconds after it began, or kept a state
+    echo older >v.mha
+    cp v.mha old
+    rm -f state* pid.*
     timeout 60 "$mpirun" -n "$n" bash -c 'echo $$ >pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; exec "$@"' - "$halocline" \
-      "${run[@]}" --checkpoint state --checkpoint-every 0 -o v.mha >log 2>&1 &
+      "$@" --checkpoint state "${checkpoints[@]}" -o v.mha >log 2>&1 &
     local launcher=$! code=0
     while [ ! -s "pid.$((n - 1))" ]; do sleep 0.02; done
-    sleep $seconds
+    while [[ $moment = state* ]] && [ -z "$(ls state* 2>/dev/null)" ] && kill -0 $launcher 2>/dev/null; do sleep 0.01; done
+    sleep "${moment#*+}"
     kill -9 "$(cat "pid.$((n - 1))")" 2>/dev/null || true
     wait $launcher || code=$?
-    [ $code -ne 124 ] || { cat log && fail "hangs after a kill at $seconds s"; }
+    [ $code -ne 124 ] || { cat log && fail "hangs after a kill at $moment s: $*"; }
     if [ $code -eq 0 ]; then
       cmp whole.mha v.mha && continue  # it was done
-      fail "exit code 0 after a kill at $seconds s"
+      fail "exit code 0 after a kill at $moment s: $*"
     fi
-    cmp old v.mha || cmp whole.mha v.mha || fail "the older result is lost"
-    [ -e state ] || continue
-    on $((n == 2 ? 3 : 2)) "${run[@]}" --checkpoint state --resume -o again.mha >log 2>&1 || { cat log && fail "resume"; }
-    cmp whole.mha again.mha || fail "resumed after a kill at $seconds s"
+    cmp old v.mha || cmp whole.mha v.mha || fail "the older result is lost: $*"
+    [ -n "$(ls state* 2>/dev/null)" ] || continue
+    on $((n == 2 ? 3 : 2)) "$@" --checkpoint state --resume -o again.mha >log 2>&1 || { cat log && fail "resume: $*"; }
+    cmp whole.mha again.mha || fail "resumed after a kill at $moment s: $*"
     resumed=$((resumed + 1))
   done
-  [ $resumed -gt 0 ] || fail "no run left a state"
-  echo "killed at ten moments, resumed $resumed times"
+  [ $resumed -gt 0 ] || fail "no run left a state: $*"
+  echo "killed at ten moments, resumed $resumed times: $*"
+}
+test_killed() {
+  make_volume
+  local checkpoints=(--checkpoint-every 0)
+  killed denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 20000
+  killed reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method sirt --iterations 400
+  make_scan 360
+  checkpoints=()
+  killed fdk -i scan.mha --geometry scan.xml --size 160,160,150 --spacing 0.35,0.35,0.35
 }
 
 # A killed rank of fdk leaves the slices that were finished, from which any number of ranks goes on.
@@ -240,30 +254,100 @@ test_fdk_checkpoint() {
   done
 }
 
+# Memory that runs out on the last rank: all plan again, and the bits are the same. Calls of OpenCL fail by a layer
+# (tests/support/fault_layer.cpp), a run for each of some allocations and commands; what fails before the work begins ends
+# the run.
+test_memory() {
+  [ -n "${HALOCLINE_FAULT_LAYER:-}" ] || { echo "skipped: no layer that makes calls fail" && exit 77; }
+  make_volume
+  local n=${ranks[0]} rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}' fault again code
+  survives() {
+    again=0
+    one "$@" -o whole.mha --log-level error
+    for fault in allocation:{2,3,4,6,9,14,20,27}:-4 enqueue:{4,9,25,60,120,250,500,900}:-5 wait:{5,20,90}:-5; do
+      rm -f state v.mha
+      code=0
+      timeout 60 "$mpirun" -n "$n" bash -c "[ $rank = $((n - 1)) ] &&
+        export OPENCL_LAYERS='$HALOCLINE_FAULT_LAYER' HALOCLINE_FAULT=$fault:once; exec \"\$@\"" - \
+        "$halocline" "$@" -o v.mha --no-tune >log 2>&1 || code=$?
+      [ $code -ne 124 ] || { cat log && fail "hangs after $fault: $*"; }
+      if [ $code -ne 0 ]; then
+        grep -q "rank $((n - 1)): " log || { cat log && fail "no rank in the message of $fault: $*"; }
+        echo "ended after $fault: $(grep -m 1 "error: " log)"
+        continue
+      fi
+      cmp whole.mha v.mha || fail "other bits after $fault: $*"
+      ! grep -q "all ranks plan again" log || again=$((again + 1))
+    done
+    [ $again -gt 1 ] || { cat log && fail "the ranks did not plan again: $*"; }
+    echo "the same after memory ran out $again times: $*"
+  }
+  survives denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 93
+  survives denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 60 --checkpoint state --checkpoint-every 0
+  survives denoise -i noisy.mha --method pdu --alpha 20 --iterations 61 --device-memory 480K
+  survives fdk -i scan.mha --geometry scan.xml "${grid[@]}"
+  survives project -i phantom.mha --geometry scan.xml --detector 53,47 --pixel 2,2
+  local scan=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
+  survives "${scan[@]}" --method cgls --iterations 5 --checkpoint state --checkpoint-every 0
+  survives "${scan[@]}" --method os-sart --iterations 2
+}
+
 # Bytes between ranks are as --dry-run and the report predict them, and the trace has all ranks.
 test_traffic() {
   make_volume
   local n=${ranks[0]}
   traffic() {
-    on "$n" denoise -i noisy.mha "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
+    on "$n" "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
     python3 - "$n" "$*" <<'PY'
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]
-run = next(iter(json.load(open("report.json"))["runs"].values()))
-predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
-assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
-assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+for run in json.load(open("report.json"))["runs"].values():
+    predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
+    assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
+    assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+    print(f"{predicted} bytes predicted, {actual} sent: {what}")
 events = json.load(open("trace.json"))["traceEvents"]
 names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
 assert sorted({name[:6] for name in names}) == [f"rank {n}" for n in range(ranks)], names
-print(f"{predicted} bytes predicted, {actual} sent: {what}")
 PY
   }
-  traffic --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
-  traffic --method pdu --alpha 20 --gap 0 --iterations 61
-  traffic --method tvgd
-  on "$n" denoise -i noisy.mha --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
+  local denoise=(denoise -i noisy.mha) method
+  traffic "${denoise[@]}" --method pdu --alpha 20 --gap 0 --iterations 93 --device-memory 400K
+  traffic "${denoise[@]}" --method pdu --alpha 20 --gap 0 --iterations 61
+  traffic "${denoise[@]}" --method tvgd
+  local scan=(reconstruct -i scan.mha --geometry scan.xml --size 31,33,29 --spacing 1.5,1.5,1.5)
+  for method in cgls lsqr ba-gmres fdk sirt sart os-sart asd-pocs nesterov mlem osem; do
+    traffic "${scan[@]}" --method $method --iterations 3
+  done
+  for method in spdhg fista os-fista; do
+    traffic "${scan[@]}" --method $method --lambda 0.01 --gap 0 --iterations 4
+  done
+  traffic "${scan[@]}" --method cgls --iterations 3 --device-memory 300K
+  on "$n" "${denoise[@]}" --method pdu --alpha 20 -o v.mha --dry-run >log 2>&1
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run"; }
+  on "$n" "${scan[@]}" --method cgls -o v.mha --dry-run >log 2>&1
+  grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run of reconstruct"; }
+}
+
+# Whole runs on 1, 2, ... ranks with the same bits.
+test_bench() {
+  local n=${ranks[0]}
+  on "$n" bench scaling --size 24 --jobs pdu,tvgd,fdk,project,backproject,cgls,os-sart --iterations 3 --runs 1 --weak \
+    --no-tune --json >rows.json 2>log || { cat log && fail "bench scaling"; }
+  python3 - "$n" <<'PY'
+import json, sys
+runs, ranks = json.load(open("rows.json"))["runs"], int(sys.argv[1])
+counts = sorted({min(count, ranks) for count in (2, 4, 8)})
+teams = ["1 rank"] + [f"{n} ranks" for n in counts] + [f"{n} ranks, {n} times the slices" for n in counts]
+for job in "pdu tvgd fdk project backproject cgls os-sart".split():
+    rows = {run["team"]: run for run in runs if run["job"] == job}
+    assert sorted(rows) == sorted(teams), rows.keys()
+    assert all(row["seconds"] > 0 for row in rows.values()), rows
+    assert all(rows[team]["same_bits"] for team in teams if "slices" not in team), rows
+    assert [rows[team]["devices"] for team in teams] == [1] + counts + counts, rows
+print("the same bits:", ", ".join(teams))
+PY
+  refused "out-of-core is for one process" "$n" "$halocline" bench scaling --size 24 --jobs fdk --out-of-core 1M
 }
 
 test_refused() {

@@ -74,7 +74,7 @@ TEST(Ranks, OneRankHasItsOwnAlone) {
   EXPECT_EQ(ranks().of_first("a", 0.1), 0.1);
   EXPECT_TRUE(ranks().any("a", true));
   EXPECT_FALSE(ranks().any("a", false));
-  EXPECT_THROW(ranks().send(1, 0, nullptr, 0), std::logic_error);
+  EXPECT_THROW(ranks().send(1, 0, {}), std::logic_error);
   Message().wait();
 }
 
