@@ -174,7 +174,7 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   circle.projection_offset_x = 0.25;  // no symmetry
   const Geometry geometry = circular_geometry(circle);
   Grid stack = reference::detector(512, 64, 720, 1, 1);
-  DeviceModel nvidia{.name = "some GPU", .memory = std::size_t{80} << 30, .platform = "NVIDIA CUDA"};
+  DeviceModel nvidia{.name = "some GPU", .memory = std::size_t{80} << 30, .matrix_units = MatrixUnits::nvidia};
   const auto choice = [&](int passes, const DeviceModel& on, const Geometry& of) {
     ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::automatic);
     parameters.passes = passes;
