@@ -138,8 +138,8 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
   float numbers[VALUES_OF_LANE];
 #pragma unroll
   for (int e = 0; e < VALUES_OF_LANE; ++e) {
-    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES,
-              ray = ray_of_number(lane, e), k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
+    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES, ray = ray_of_number(lane, e),
+              k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
     const int2 at = ray_at(place, ray, copied, batch, tiling);
     numbers[e] = 0.0f;
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && at.x >= 0)
@@ -196,7 +196,7 @@ INLINE uint tiles_before(uint mine, __local uint* counts) {
 
 // Super-tiles of rays, first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks /
 // BLOCKS); UNITS: WARPS times as many along y.
-__kernel OF_SUB_GROUP __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
+__kernel __attribute__((OF_SUB_GROUP reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
     __global const void* restrict tiles, __global const uint2* restrict super_begins,
     __global const uint* restrict super_places, __global const void* restrict x, __global const uint* restrict largest,
     __global const int2* restrict ray_places, __global float* restrict projections, Extent extent, Batch batch,
@@ -284,7 +284,7 @@ INLINE void add_to_pixels(Sums sums, __global float* restrict volume, __global c
 
 // Super-tiles of pixels. Work-items as above. first: the chunk's place in super_begins;
 // end: super-tiles; first_tile: the part's in y.
-__kernel OF_SUB_GROUP __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
+__kernel __attribute__((OF_SUB_GROUP reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
     __global const void* restrict tiles, __global const uint* restrict super_begins,
     __global const uint* restrict super_places, __global const uint4* restrict super_tiles,
     __global const void* restrict y, __global const uint* restrict largest, __global const int2* restrict pixel_places,
@@ -326,8 +326,8 @@ __kernel OF_SUB_GROUP __attribute__((reqd_work_group_size(LANES, WARPS, 1))) voi
     for (int b = 0; b < BLOCKS; ++b) {
       Sums sum = SHARED(0, PIXEL_SUMS * PIXEL_TILES, n, b);
       for (int w = 1; w < WARPS; ++w) sum += SHARED(w, PIXEL_SUMS * PIXEL_TILES, n, b);
-      add_to_pixels(sum, volume, largest, pixel_places[PIXEL_TILES * super + n / PIXEL_SUMS], COLUMNS * (n % PIXEL_SUMS),
-                    lane, block + b, extent, tiling);
+      add_to_pixels(sum, volume, largest, pixel_places[PIXEL_TILES * super + n / PIXEL_SUMS],
+                    COLUMNS * (n % PIXEL_SUMS), lane, block + b, extent, tiling);
     }
 #else
 #pragma unroll

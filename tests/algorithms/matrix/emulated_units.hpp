@@ -79,7 +79,7 @@ float8 emulated_product(__local float* wave, uint8 a, uint8 b, float8 c) {
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) emulated_product(wave, a, b, c)
 )";
 
-/// The same of RDNA 4: A[i][k] and B[k][j] in lanes 16 (k / 8) + i and 16 (k / 8) + j, D[i][j] in register i % 8 of
+/// v_wmma_f32_16x16x16_f16 of RDNA 4: A[i][k] and B[k][j] in lanes 16 (k / 8) + i and 16 (k / 8) + j, D[i][j] in register i % 8 of
 /// lane 16 (i / 8) + j.
 inline const char* const wmma_of_rdna4 = R"(
 #define __GFX12__

@@ -1,3 +1,4 @@
+// labels: unit
 #include "host/opencl/matrix_units.hpp"
 
 #include <gtest/gtest.h>
