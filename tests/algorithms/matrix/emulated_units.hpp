@@ -56,6 +56,12 @@ float4 emulated_product(__local float* wave, uint2 a, uint2 b, float4 c) {
 #define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, cbsz, abid, blgp) emulated_product(wave, a, b, c)
 )";
 
+/// MFMA of CDNA 2, which takes subnormal halves for 0.
+inline std::string mfma_without_subnormals() {
+  return "float normal(float x) {\n  return fabs(x) < 0x1p-14f ? 0.0f : x;\n}\n" +
+         std::regex_replace(mfma, std::regex("= (number_of\\(.*\\));"), "= normal($1);");
+}
+
 /// v_wmma_f32_16x16x16_f16 of RDNA 3, a wave of 32: rows of A and columns of B in lanes l and l + 16, which agree;
 /// D[i][j] in register i / 2 of lane 16 (i % 2) + j.
 inline const char* const wmma_of_rdna3 = R"(
@@ -79,8 +85,8 @@ float8 emulated_product(__local float* wave, uint8 a, uint8 b, float8 c) {
 #define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) emulated_product(wave, a, b, c)
 )";
 
-/// v_wmma_f32_16x16x16_f16 of RDNA 4: A[i][k] and B[k][j] in lanes 16 (k / 8) + i and 16 (k / 8) + j, D[i][j] in register i % 8 of
-/// lane 16 (i / 8) + j.
+/// v_wmma_f32_16x16x16_f16 of RDNA 4: A[i][k] and B[k][j] in lanes 16 (k / 8) + i and 16 (k / 8) + j, D[i][j] in
+/// register i % 8 of lane 16 (i / 8) + j.
 inline const char* const wmma_of_rdna4 = R"(
 #define __GFX12__
 float8 emulated_product(__local float* wave, uint4 a, uint4 b, float8 c) {
