@@ -196,6 +196,11 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   volume = default_grid({512, 512, 64}, {1, 1, 1});
   EXPECT_EQ(choice(200, {.name = "a CPU", .memory = std::size_t{80} << 30, .cpu = true}, geometry).reason,
             "no matrix units");
+  DeviceModel amd{.name = "gfx942", .memory = std::size_t{80} << 30, .matrix_units = MatrixUnits::amd_64};
+  EXPECT_EQ(choice(800, amd, geometry).form, OperatorForm::matrix);
+  EXPECT_EQ(matrix_units_of(std::vector{amd, amd}), MatrixUnits::amd_64);
+  EXPECT_EQ(matrix_units_of(std::vector{amd, nvidia}), MatrixUnits::none);
+  EXPECT_EQ(matrix_units_of(std::vector<DeviceModel>{}), MatrixUnits::none);
   circle.sdd = 900;
   EXPECT_EQ(choice(200, nvidia, circular_geometry(circle)).reason, "rays leave their slices");
 }
