@@ -3,9 +3,9 @@
 // are not all 0 (matrix_fill.cl), and both directions read the same tiles.
 //
 // Slices are in blocks of SLICES. Vectors are in the order in which matrix units take them: x[pixel tile][block]: 16
-// pixels x SLICES; y[ray tile][block]: 8 rays x SLICES; `blocks` of them. UNITS: halves (tile_nvidia.clh), each slice
-// times a power of two by its largest magnitude, largest[slice][parts], so that a slice's bits do not depend on others.
-// Without: float32.
+// pixels x SLICES; y[ray tile][block]: 8 rays x SLICES; `blocks` of them. UNITS_NVIDIA, UNITS_AMD, UNITS_INTEL: halves
+// (tile_halves.clh), each slice times a power of two by its largest magnitude, largest[slice][parts], so that a slice's
+// bits do not depend on others. Without: float32.
 //
 // Products are those of super-tiles (algorithms/matrix/tile_structure.hpp), of RAY_TILES ray tiles or PIXEL_TILES pixel
 // tiles. super_begins: where the list of a super-tile begins in super_places and, of those of rays, the number of its
@@ -14,21 +14,32 @@
 // first one. Sums are in the order of the lists: the same bits always.
 //
 // SECTORS: eight copies of a slice take the places of slices (matrix_sectors.clh), and matrix_backproject writes the
-// sums of copies, which matrix_fold adds. UNITS: tile_nvidia.clh, and the WARPS of a work-group share a super-tile's
-// list; without: tile_plain.clh. BLOCKS: blocks of slices of a work-group. Tunable: WARPS.
+// sums of copies, which matrix_fold adds. With matrix units, the WARPS of a work-group share a super-tile's list, LANES
+// each: 32 of NVIDIA, else given. BLOCKS: blocks of slices of a work-group. Tunable: WARPS.
 #pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 #include "inline.clh"
 #include "matrix.clh"
 #include "matrix_sectors.clh"
+#include "tile_halves.clh"
 #ifndef WARPS
 #define WARPS 4
 #endif
 #define MASK(tiles) ((1u << (tiles)) - 1u)  // of a place
-#ifdef UNITS
+#if defined(UNITS_NVIDIA) || defined(UNITS_AMD) || defined(UNITS_INTEL)
+#define UNITS
+#endif
+#if defined(UNITS_NVIDIA)
 #include "tile_nvidia.clh"
+#elif defined(UNITS_AMD)
+#include "tile_amd.clh"
+#elif defined(UNITS_INTEL)
+#include "tile_intel.clh"
 #else
 #include "tile_plain.clh"
+#endif
+#ifndef OF_SUB_GROUP
+#define OF_SUB_GROUP
 #endif
 
 #define RAYS 8
@@ -42,7 +53,7 @@ INLINE int exponent_of(uint largest) {
   const float magnitude = as_float(largest);
   return magnitude > 0.0f && magnitude <= FLT_MAX ? clamp(14 - ilogb(magnitude), -126, 126) : 0;
 }
-#ifdef SCALED
+#ifdef UNITS
 #define UP(value, largest) ldexp(value, exponent_of(largest))
 #define DOWN(value, largest) ldexp(value, -exponent_of(largest))
 #else
@@ -102,7 +113,7 @@ __kernel void matrix_voxels(__global const float* restrict volume, __global cons
 #pragma unroll
   for (int e = 0; e < VOXELS_OF_LANE; ++e) {
     const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES,
-              pixel = place_of_number(lane, e);
+              pixel = pixel_of_number(lane, e);
     int2 at = (int2)(place.x + pixel % 4, place.y + pixel / 4);
     numbers[e] = 0.0f;
     if (extent.offset + slice < extent.end && at.x < extent.nx && at.y < extent.ny) {
@@ -127,8 +138,8 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
   float numbers[VALUES_OF_LANE];
 #pragma unroll
   for (int e = 0; e < VALUES_OF_LANE; ++e) {
-    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES,
-              ray = place_of_number(lane, e), k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
+    const int copied = block * SLICES + slice_of_number(lane, e), slice = copied / COPIES, ray = ray_of_number(lane, e),
+              k = extent.offset + slice, row = row_of(tiling, k) - batch.row_begin;
     const int2 at = ray_at(place, ray, copied, batch, tiling);
     numbers[e] = 0.0f;
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.held && at.x >= 0)
@@ -138,13 +149,17 @@ __kernel void matrix_values(__global const float* restrict raw, __global const u
   store_values(numbers, (size_t)(tiling.first_tile + tile) * tiling.blocks + block, lane, y);
 }
 
-// Adds the sums of a ray tile's rays, in units of Tiling::unit.
+#define RAY_SUMS (RAY_TILES * RAYS / COLUMNS)  // of a super-tile
+#define PIXEL_SUMS (16 / COLUMNS)              // of a tile
+
+// Adds the sums of COLUMNS rays of the ray tiles from the first of `places` on, in units of Tiling::unit.
 INLINE void add_to_rays(Sums sums, __global float* restrict projections, __global const uint* restrict largest,
-                        int2 place, int lane, int block, Extent extent, Batch batch, Tiling tiling) {
+                        __global const int2* restrict places, int lane, int block, Extent extent, Batch batch,
+                        Tiling tiling) {
   for (int e = 0; e < ELEMENTS; ++e) {
     const int copied = block * SLICES + slice_of_element(lane, e), slice = copied / COPIES,
-              ray = column_of_element(lane, e), k = extent.offset + slice, row = row_of(tiling, k);
-    const int2 at = ray_at(place, ray, copied, batch, tiling);
+              column = column_of_element(lane, e), k = extent.offset + slice, row = row_of(tiling, k);
+    const int2 at = ray_at(places[column / RAYS], column % RAYS, copied, batch, tiling);
     if (k >= extent.begin && k < extent.end && row >= 0 && row < batch.rows && at.x >= 0)
       projections[((size_t)at.y * batch.rows + row) * batch.columns + at.x] +=
           tiling.unit * DOWN(element_of(sums, e), largest[slice]);
@@ -181,36 +196,39 @@ INLINE uint tiles_before(uint mine, __local uint* counts) {
 
 // Super-tiles of rays, first to end - 1, whose tiles begin at first_tile. Work-items: (LANES, super-tiles, blocks /
 // BLOCKS); UNITS: WARPS times as many along y.
-__kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
+__kernel __attribute__((OF_SUB_GROUP reqd_work_group_size(LANES, WARPS, 1))) void matrix_project(
     __global const void* restrict tiles, __global const uint2* restrict super_begins,
     __global const uint* restrict super_places, __global const void* restrict x, __global const uint* restrict largest,
     __global const int2* restrict ray_places, __global float* restrict projections, Extent extent, Batch batch,
     Tiling tiling) {
   const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
 #ifdef UNITS
-  __local Sums shared[WARPS * RAY_TILES * BLOCKS * LANES];
+  __local Sums shared[WARPS * RAY_SUMS * BLOCKS * LANES];
   const uint super = tiling.first + (uint)get_group_id(1);
 #else
   const uint super = tiling.first + (uint)get_global_id(1);
 #endif
   if (super >= tiling.end) return;
-  Sums sums[RAY_TILES][BLOCKS];
+  ray_places += RAY_TILES * super;
   bool any = false;  // ray with a view of the batch
 #pragma unroll
   for (int t = 0; t < RAY_TILES; ++t) {
 #ifdef SECTORS
     any = true;
 #else
-    const int view = ray_places[RAY_TILES * super + t].y - batch.first_view;
+    const int view = ray_places[t].y - batch.first_view;
     any = any || (view < batch.views && view + RAYS / tiling.ray_width > 0);
 #endif
+  }
+  if (!any) return;
+  Sums sums[RAY_SUMS][BLOCKS];
+#pragma unroll
+  for (int s = 0; s < RAY_SUMS; ++s)
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b) {
       const Sums none = NO_SUMS;
-      sums[t][b] = none;
+      sums[s][b] = none;
     }
-  }
-  if (!any) return;
   const uint2 list = part_of_list((uint2)(super_begins[super].x, super_begins[super + 1].x));
   uint tile_number = super_begins[super].y - tiling.first_tile;
 #ifdef UNITS
@@ -225,28 +243,28 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_proj
   const int warp = get_local_id(1);
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-  for (int t = 0; t < RAY_TILES; ++t)
+  for (int s = 0; s < RAY_SUMS; ++s)
 #pragma unroll
-    for (int b = 0; b < BLOCKS; ++b) SHARED(warp, RAY_TILES, t, b) = sums[t][b];
+    for (int b = 0; b < BLOCKS; ++b) SHARED(warp, RAY_SUMS, s, b) = sums[s][b];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int t = warp; t < RAY_TILES; t += WARPS)
+  for (int s = warp; s < RAY_SUMS; s += WARPS)
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b) {
-      Sums sum = SHARED(0, RAY_TILES, t, b);
-      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, RAY_TILES, t, b);
-      add_to_rays(sum, projections, largest, ray_places[RAY_TILES * super + t], lane, block + b, extent, batch, tiling);
+      Sums sum = SHARED(0, RAY_SUMS, s, b);
+      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, RAY_SUMS, s, b);
+      add_to_rays(sum, projections, largest, ray_places + COLUMNS / RAYS * s, lane, block + b, extent, batch, tiling);
     }
 #else
 #pragma unroll
-  for (int t = 0; t < RAY_TILES; ++t)
+  for (int s = 0; s < RAY_SUMS; ++s)
 #pragma unroll
     for (int b = 0; b < BLOCKS; ++b)
-      add_to_rays(sums[t][b], projections, largest, ray_places[RAY_TILES * super + t], lane, block + b, extent, batch,
+      add_to_rays(sums[s][b], projections, largest, ray_places + COLUMNS / RAYS * s, lane, block + b, extent, batch,
                   tiling);
 #endif
 }
 
-// Adds the sums of 8 pixels of a pixel tile, from `first` on; SECTORS: writes them.
+// Adds the sums of COLUMNS pixels of a pixel tile, from `first` on; SECTORS: writes them.
 INLINE void add_to_pixels(Sums sums, __global float* restrict volume, __global const uint* restrict largest, int2 place,
                           int first, int lane, int block, Extent extent, Tiling tiling) {
   for (int e = 0; e < ELEMENTS; ++e) {
@@ -266,28 +284,28 @@ INLINE void add_to_pixels(Sums sums, __global float* restrict volume, __global c
 
 // Super-tiles of pixels. Work-items as above. first: the chunk's place in super_begins;
 // end: super-tiles; first_tile: the part's in y.
-__kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
+__kernel __attribute__((OF_SUB_GROUP reqd_work_group_size(LANES, WARPS, 1))) void matrix_backproject(
     __global const void* restrict tiles, __global const uint* restrict super_begins,
     __global const uint* restrict super_places, __global const uint4* restrict super_tiles,
     __global const void* restrict y, __global const uint* restrict largest, __global const int2* restrict pixel_places,
     __global float* restrict volume, Extent extent, Tiling tiling) {
   const int lane = get_local_id(0), block = tiling.first_block + BLOCKS * (int)get_global_id(2);
 #ifdef UNITS
-  __local Sums shared[WARPS * 2 * PIXEL_TILES * BLOCKS * LANES];
+  __local Sums shared[WARPS * PIXEL_TILES * PIXEL_SUMS * BLOCKS * LANES];
   const uint super = get_group_id(1);
 #else
   const uint super = get_global_id(1);
 #endif
   if (super >= tiling.end) return;
-  Sums sums[PIXEL_TILES][2][BLOCKS];
+  Sums sums[PIXEL_TILES][PIXEL_SUMS][BLOCKS];
 #pragma unroll
   for (int t = 0; t < PIXEL_TILES; ++t)
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
+    for (int s = 0; s < PIXEL_SUMS; ++s)
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b) {
         const Sums none = NO_SUMS;
-        sums[t][h][b] = none;
+        sums[t][s][b] = none;
       }
   const uint2 list = part_of_list((uint2)(super_begins[tiling.first + super], super_begins[tiling.first + super + 1]));
   const size_t groups = tiling.blocks / BLOCKS;
@@ -300,26 +318,26 @@ __kernel __attribute__((reqd_work_group_size(LANES, WARPS, 1))) void matrix_back
 #pragma unroll
   for (int t = 0; t < PIXEL_TILES; ++t)
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
+    for (int s = 0; s < PIXEL_SUMS; ++s)
 #pragma unroll
-      for (int b = 0; b < BLOCKS; ++b) SHARED(warp, 2 * PIXEL_TILES, 2 * t + h, b) = sums[t][h][b];
+      for (int b = 0; b < BLOCKS; ++b) SHARED(warp, PIXEL_SUMS * PIXEL_TILES, PIXEL_SUMS * t + s, b) = sums[t][s][b];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int n = warp; n < 2 * PIXEL_TILES; n += WARPS)
+  for (int n = warp; n < PIXEL_SUMS * PIXEL_TILES; n += WARPS)
     for (int b = 0; b < BLOCKS; ++b) {
-      Sums sum = SHARED(0, 2 * PIXEL_TILES, n, b);
-      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, 2 * PIXEL_TILES, n, b);
-      add_to_pixels(sum, volume, largest, pixel_places[PIXEL_TILES * super + n / 2], 8 * (n % 2), lane, block + b,
-                    extent, tiling);
+      Sums sum = SHARED(0, PIXEL_SUMS * PIXEL_TILES, n, b);
+      for (int w = 1; w < WARPS; ++w) sum += SHARED(w, PIXEL_SUMS * PIXEL_TILES, n, b);
+      add_to_pixels(sum, volume, largest, pixel_places[PIXEL_TILES * super + n / PIXEL_SUMS],
+                    COLUMNS * (n % PIXEL_SUMS), lane, block + b, extent, tiling);
     }
 #else
 #pragma unroll
   for (int t = 0; t < PIXEL_TILES; ++t)
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
+    for (int s = 0; s < PIXEL_SUMS; ++s)
 #pragma unroll
       for (int b = 0; b < BLOCKS; ++b)
-        add_to_pixels(sums[t][h][b], volume, largest, pixel_places[PIXEL_TILES * super + t], 8 * h, lane, block + b,
-                      extent, tiling);
+        add_to_pixels(sums[t][s][b], volume, largest, pixel_places[PIXEL_TILES * super + t], COLUMNS * s, lane,
+                      block + b, extent, tiling);
 #endif
 }
 

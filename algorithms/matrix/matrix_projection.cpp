@@ -87,7 +87,7 @@ void MatrixProjection::loaded(Slab& slab) const {
   }
   slab.launch({"matrix.cl", "matrix_voxels", matrix_->options(slices)},
               {matrix_->lanes(), matrix_->pixel_tiles(), matrix_->blocks(slices)},
-              {matrix_->lanes(), SystemMatrix::warps, 1},
+              {matrix_->lanes(), matrix_->warps(), 1},
               {in("volume"), in("largest"), out("x"), in("pixel_places"), slab.extent(slab.extended()),
                argument_struct(matrix_->tiling(0, slices, 0, static_cast<std::uint32_t>(matrix_->pixel_tiles()), 0))});
 }
@@ -106,7 +106,7 @@ void MatrixProjection::project(Slab& slab, Range views, const Scalars&) const {
       const std::size_t supers = chunk.super_end - chunk.super_begin;
       slab.launch({"matrix.cl", "matrix_project", matrix_->options(slices)},
                   {matrix_->lanes(), matrix_->warps_for(supers), blocks.groups},
-                  {matrix_->lanes(), SystemMatrix::warps, 1},
+                  {matrix_->lanes(), matrix_->warps(), 1},
                   {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "ray_super_begins")),
                    in(SystemMatrix::list_name(p, "ray_super_places")), in("x"), in("largest"),
                    in(SystemMatrix::list_name(p, "ray_places")), inout("projections"), slab.extent(slab.interior()),
@@ -165,7 +165,7 @@ void MatrixBackprojection::filter(Slab& slab, Range views, const Scalars&) const
     // beyond the part's views, rays of padding are 0
     const auto of_part = batch_of(matrix_->projections(), slab.rows(), {views.begin, both.end});
     slab.launch({"matrix.cl", "matrix_values", matrix_->options(slices)},
-                {matrix_->lanes(), tiles, matrix_->blocks(slices)}, {matrix_->lanes(), SystemMatrix::warps, 1},
+                {matrix_->lanes(), tiles, matrix_->blocks(slices)}, {matrix_->lanes(), matrix_->warps(), 1},
                 {in("raw"), in("largest"), inout("y"), in(SystemMatrix::list_name(p, "ray_places")),
                  slab.extent(slab.interior()), of_part,
                  argument_struct(matrix_->tiling(p, slices, 0, tiles, matrix_->first_ray_tile(p)))});
@@ -186,8 +186,7 @@ void MatrixBackprojection::accumulate(Slab& slab, std::size_t p, Range slices) c
                                   matrix_->first_ray_tile(p));
     tiling.first_block = blocks.first;
     slab.launch({"matrix.cl", "matrix_backproject", matrix_->options(held(slab))},
-                {matrix_->lanes(), matrix_->warps_for(supers), blocks.groups},
-                {matrix_->lanes(), SystemMatrix::warps, 1},
+                {matrix_->lanes(), matrix_->warps_for(supers), blocks.groups}, {matrix_->lanes(), matrix_->warps(), 1},
                 {in(SystemMatrix::tiles_name(p, c)), in(SystemMatrix::list_name(p, "pixel_super_begins")),
                  in(SystemMatrix::list_name(p, "pixel_super_places")),
                  in(SystemMatrix::list_name(p, "pixel_super_tiles")), in("y"), in("largest"), in("pixel_places"),

@@ -52,8 +52,10 @@ Finding check_vectors(const Device& device, const MatrixOptions& options, std::s
 }
 
 Finding check_units(const Device& device) {
-  for (const MatrixOptions& options : {MatrixOptions{.units = true}, MatrixOptions{.units = true, .half_vectors = true},
-                                       MatrixOptions{.units = true, .symmetric = true}})
+  const MatrixUnits units = matrix_units_of(device.info());
+  for (const MatrixOptions& options :
+       {MatrixOptions{.units = units}, MatrixOptions{.units = units, .half_vectors = true},
+        MatrixOptions{.units = units, .symmetric = true}})
     for (const std::size_t slices : {1, 37})  // a block, or two and a part of a third
       if (Finding finding = check_vectors(device, options, slices); finding.verdict != Verdict::right) return finding;
   return {};
@@ -65,8 +67,8 @@ const Variant& matrix_units_variant() {
   static const Variant variant{
       .name = "system matrix on matrix units",
       .files = {"matrix.cl", "matrix_fill.cl"},
-      .reason_not = unless([](const DeviceInfo& info) { return info.platform.find("NVIDIA") != std::string::npos; },
-                           "for matrix units of NVIDIA's GPUs"),
+      .reason_not = unless([](const DeviceInfo& info) { return matrix_units_of(info) != MatrixUnits::none; },
+                           "for matrix units of NVIDIA's, AMD's and Intel's GPUs"),
       .check = check_units};
   return variant;
 }

@@ -70,6 +70,28 @@ std::vector<std::pair<const char*, const std::vector<std::uint32_t>*>> lists_of(
           {"pixel_super_tiles", &structure.pixel_super_tiles}};
 }
 
+struct UnitsForm {
+  std::size_t lanes;
+  const char* options;  // of the kernels
+};
+
+UnitsForm form_of(MatrixUnits units) {
+  switch (units) {
+    case MatrixUnits::nvidia:
+      return {32, "-D UNITS_NVIDIA "};
+    case MatrixUnits::amd_64:
+      return {64, "-D UNITS_AMD -D LANES=64 "};
+    case MatrixUnits::amd_32:
+      return {32, "-D UNITS_AMD -D LANES=32 "};
+    case MatrixUnits::intel_16:
+      return {16, "-D UNITS_INTEL -D LANES=16 "};
+    case MatrixUnits::intel_8:
+      return {8, "-D UNITS_INTEL -D LANES=8 "};
+    default:
+      return {16, ""};
+  }
+}
+
 std::size_t at_least_one(std::size_t count) {
   return std::max<std::size_t>(count, 1);
 }
@@ -148,6 +170,10 @@ void SystemMatrix::declare(Requirements& requirements) const {
   }
 }
 
+std::size_t SystemMatrix::lanes() const {
+  return form_of(options_.units).lanes;
+}
+
 std::vector<std::string> SystemMatrix::arrays() const {
   Requirements requirements;
   declare(requirements);
@@ -176,11 +202,9 @@ structs::Tiling SystemMatrix::tiling(std::size_t part, std::size_t slices, std::
 }
 
 std::string SystemMatrix::options(std::size_t slices) const {
-  return fmt::format("{}{}-D RAY_TILES={} -D WARPS={} -D BLOCKS={}",
-                     !options_.units         ? ""
-                     : options_.half_vectors ? "-D UNITS -D HALF_VECTORS "
-                                             : "-D UNITS ",
-                     sectors_ ? "-D SECTORS " : "", super_rays(), warps, together(slices));
+  return fmt::format("{}{}{}-D RAY_TILES={} -D WARPS={} -D BLOCKS={}", form_of(options_.units).options,
+                     units() && options_.half_vectors ? "-D HALF_VECTORS " : "", sectors_ ? "-D SECTORS " : "",
+                     super_rays(), warps(), together(slices));
 }
 
 void SystemMatrix::start(Slab& slab) const {

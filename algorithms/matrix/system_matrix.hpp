@@ -14,6 +14,7 @@
 #include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/support/kernel_numbers.hpp"
+#include "host/opencl/matrix_units.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
@@ -26,8 +27,9 @@ static_assert(RAY_MASK_BITS == super_ray_tiles && PIXEL_TILES == super_pixel_til
 }  // namespace structs
 
 struct MatrixOptions {
-  bool units = false;                                   ///< the matrix units of NVIDIA's GPUs; else float32
+  MatrixUnits units = MatrixUnits::none;                ///< none: float32
   bool half_vectors = false;                            ///< units: one half a number of x and y, not the sum of two
+  std::size_t warps = 4;                                ///< units: of a work-group, which share a list of tiles
   bool symmetric = false;                               ///< the rays of an eighth of the scan; needs one part
   std::vector<int> parts = {};                          ///< views of each part, e.g. of subsets; empty: one part
   std::uint64_t chunk_bytes = std::uint64_t{16} << 30;  ///< most bytes of tiles in a buffer
@@ -66,10 +68,10 @@ class SystemMatrix {
   std::uint32_t first_ray_tile(std::size_t part) const;  ///< among those of all parts
   std::size_t ray_tiles() const { return first_ray_tile(parts_.size()); }
   std::uint64_t tile_bytes() const;  ///< of the tiles
-  std::size_t lanes() const { return options_.units ? 32 : 16; }
-  std::size_t value_bytes() const { return options_.units && options_.half_vectors ? 2 : 4; }  ///< of x and y
-  std::size_t halves() const { return options_.units && !options_.half_vectors ? 2 : 1; }      ///< of a number
-  bool units() const { return options_.units; }
+  std::size_t lanes() const;
+  std::size_t value_bytes() const { return units() && options_.half_vectors ? 2 : 4; }  ///< of x and y
+  std::size_t halves() const { return units() && !options_.half_vectors ? 2 : 1; }      ///< of a number
+  bool units() const { return options_.units != MatrixUnits::none; }
   /// A launch for a part and so many slices; all its blocks, and first to end of what each kernel says.
   structs::Tiling tiling(std::size_t part, std::size_t slices, std::uint32_t first, std::uint32_t end,
                          std::uint32_t first_tile) const;
@@ -81,9 +83,9 @@ class SystemMatrix {
   /// Blocks of so many slices, and those of a work-group. Blocks of several work-groups fill them.
   std::size_t blocks(std::size_t slices) const {
     const std::size_t with_slices = parts_of(copies() * slices, slices_of_block);
-    return with_slices > most_together ? most_together * parts_of(with_slices, most_together) : with_slices;
+    return with_slices > most_together() ? most_together() * parts_of(with_slices, most_together()) : with_slices;
   }
-  std::size_t together(std::size_t slices) const { return std::min(blocks(slices), most_together); }
+  std::size_t together(std::size_t slices) const { return std::min(blocks(slices), most_together()); }
   std::size_t slices_together(std::size_t slices) const { return slices_of_block * together(slices) / copies(); }
   /// Multiples of so many slices fill the blocks of work-groups, whatever part of the volume a slab holds.
   std::size_t slice_step() const {
@@ -94,14 +96,18 @@ class SystemMatrix {
   std::uint32_t super_rays() const { return sectors_ ? super_ray_tiles / 2 : super_ray_tiles; }
 
   /// Work-items along y of a kernel whose warps share a super-tile's list, or each have one, of so many super-tiles.
-  std::size_t warps_for(std::size_t supers) const { return (options_.units ? warps : 1) * supers; }
+  std::size_t warps_for(std::size_t supers) const { return (units() ? warps() : 1) * supers; }
 
-  static constexpr std::size_t slices_of_block = 16, most_together = 2, warps = 4;
+  std::size_t warps() const { return options_.warps; }
+
+  static constexpr std::size_t slices_of_block = 16;
   static std::string tiles_name(std::size_t part, std::size_t chunk);
   static std::string list_name(std::size_t part, const char* list);
 
  private:
   void fill(Slab& slab, std::size_t part) const;
+  /// Blocks of a work-group at most, whose sums are in registers: 8 lanes of Intel's have those of one.
+  std::size_t most_together() const { return options_.units == MatrixUnits::intel_8 ? 1 : 2; }
 
   MatrixOptions options_;
   Grid volume_, projections_;

@@ -35,10 +35,12 @@ bool is_symmetric(const Geometry& geometry, const Grid& volume, const Grid& proj
 
 }  // namespace
 
-bool have_matrix_units(std::span<const DeviceModel> devices) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) {
-    return device.platform.find("NVIDIA") != std::string::npos;
-  });
+MatrixUnits matrix_units_of(std::span<const DeviceModel> devices) {
+  if (devices.empty()) return MatrixUnits::none;
+  const MatrixUnits first = devices.front().matrix_units;
+  const bool alike = std::all_of(devices.begin(), devices.end(),
+                                 [&](const DeviceModel& device) { return device.matrix_units == first; });
+  return alike ? first : MatrixUnits::none;
 }
 
 OperatorChoice choose_operator(const ReconstructionParameters& parameters, const Geometry& geometry, const Grid& volume,
@@ -72,7 +74,7 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
         "matrix`, or a method of all views, such as cgls or sirt");
   if (use.form != OperatorForm::automatic) return {use.form, ""};
   if (use.subsets > 1) return {OperatorForm::rays, "views of a subset are too far apart to share tiles"};
-  if (!have_matrix_units(devices)) return {OperatorForm::rays, "no matrix units"};
+  if (matrix_units_of(devices) == MatrixUnits::none) return {OperatorForm::rays, "no matrix units"};
   if (!refusal_to_store(geometry, volume, projections, projector).empty())
     return {OperatorForm::rays, "rays leave their slices"};
   const std::size_t slices = volume.size[2], passes = static_cast<std::size_t>(use.passes);
@@ -108,13 +110,20 @@ void log_choice(const OperatorChoice& choice) {
 }
 
 bool matrix_units_serve(const std::vector<Device>& devices) {
-  return have_matrix_units(device_models(devices)) && variant_works(matrix_units_variant(), devices, "float32 serves");
+  return matrix_units_of(device_models(devices)) != MatrixUnits::none &&
+         variant_works(matrix_units_variant(), devices, "float32 serves");
+}
+
+std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices) {
+  if (!matrix_units_serve(devices))
+    for (DeviceModel& model : models) model.matrix_units = MatrixUnits::none;
+  return models;
 }
 
 MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, OperatorForm form,
                              const ViewSubsets& subsets) {
   MatrixOptions options;
-  options.units = units;
+  if (units) options.units = matrix_units_of(devices);
   options.half_vectors = form == OperatorForm::matrix_half, options.symmetric = form == OperatorForm::symmetric;
   for (const DeviceModel& device : devices)
     if (device.max_allocation > 0)

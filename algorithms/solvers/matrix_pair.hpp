@@ -13,8 +13,8 @@
 
 namespace halocline {
 
-/// True where all of the devices are taken for ones with matrix units: NVIDIA's.
-bool have_matrix_units(std::span<const DeviceModel> devices);
+/// The matrix units that all of the devices have; none, if they differ.
+MatrixUnits matrix_units_of(std::span<const DeviceModel> devices);
 
 /// Reason why a solver takes the matrix, or does not: for people who left the choice to it.
 struct OperatorChoice {
@@ -41,7 +41,10 @@ void log_choice(const OperatorChoice& choice);
 
 /// True if matrix units are there and pass their self-check; a warning says if they fail it.
 bool matrix_units_serve(const std::vector<Device>& devices);
-/// Options of a stored form for these devices: buffers that they take. A part for each subset.
+/// The models of the devices, without matrix units if these do not serve.
+std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices);
+/// Options of a stored form for these devices: buffers that they take, and, if asked for, the matrix units that they
+/// have. A part for each subset.
 MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, OperatorForm form,
                              const ViewSubsets& subsets);
 

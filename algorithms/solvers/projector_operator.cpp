@@ -50,12 +50,16 @@ std::optional<RayOperator> matrix_operator(const Context& on, const Geometry& ge
                                            const Grid& projections, const Projector& projector, OperatorForm form,
                                            const ViewSubsets& subsets) {
   Session& session = on.recorder().session();
-  const OperatorChoice choice = choose_operator({form, passes_of_operators, subsets.count()}, geometry, volume,
-                                                projections, projector, session.models());
+  std::vector<DeviceModel> models = session.models();
+  const auto choose = [&] {
+    return choose_operator({form, passes_of_operators, subsets.count()}, geometry, volume, projections, projector,
+                           models);
+  };
+  if (choose().stored()) models = with_units_that_serve(models, session.devices());
+  const OperatorChoice choice = choose();
   log_choice(choice);
   if (!choice.stored()) return std::nullopt;
-  const MatrixOptions options =
-      matrix_options(session.models(), matrix_units_serve(session.devices()), choice.form, subsets);
+  const MatrixOptions options = matrix_options(models, true, choice.form, subsets);
   const auto matrix = std::make_shared<const SystemMatrix>(geometry, volume, projections, projector, options);
   on.volume(volume), on.projections(projections);  // which refuse other grids
   const auto [A, program] = labelled_operator(on, volume, projections, matrix_pair(matrix), subsets.largest());

@@ -133,26 +133,22 @@ struct Work {
     return result;
   }
 
-  // Models of open devices, without forms that one of them computes wrongly.
+  // Models of open devices, without forms that one of them computes wrongly. Says what `operator = auto` is.
   std::vector<DeviceModel> checked(const std::vector<Device>& devices) const {
     auto models = checked_models(devices, *parameters.projector, Directions::both, geometry, volume, stack);
     if (solver_method(parameters.method).voxel_driven) check_exact_form(models, devices);
+    const auto choose = [&] { return choose_operator(parameters, geometry, volume, stack, models); };
+    if (choose().stored()) models = with_units_that_serve(std::move(models), devices);
+    log_choice(choose());
     return models;
   }
 
   // The matrix, whose lists are made once.
   std::shared_ptr<const SystemMatrix> matrix_for(const std::vector<DeviceModel>& devices, OperatorForm form) const {
-    const MatrixOptions options = matrix_options(devices, have_matrix_units(devices) && units_work, form, subsets);
+    const MatrixOptions options = matrix_options(devices, true, form, subsets);
     auto& matrix = matrices[{options.units, form, options.chunk_bytes}];
     if (!matrix) matrix = std::make_shared<SystemMatrix>(geometry, volume, stack, *parameters.projector, options);
     return matrix;
-  }
-
-  // Checks the matrix units, if they are to be used, and says what `operator = auto` is.
-  void prepare_operator(const std::vector<Device>& devices) const {
-    const OperatorChoice choice = choose_operator(parameters, geometry, volume, stack, device_models(devices));
-    if (choice.stored()) units_work = matrix_units_serve(devices);
-    log_choice(choice);
   }
 
   ReconstructionParameters parameters;
@@ -161,8 +157,7 @@ struct Work {
   ViewSubsets subsets{1, 1};
   bool in_pairs = false;  // half a turn apart
   Geometry geometry;
-  mutable bool units_work = true;
-  mutable std::map<std::tuple<bool, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
+  mutable std::map<std::tuple<MatrixUnits, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
 // Totals of the projections: their weighted norm, and the rays that count.
@@ -314,7 +309,6 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const Recorder recorder(result.history, result.subsets, static_cast<double>(output.grid().count()),
                           checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
-    work.prepare_operator(used);
     Program program = work.program(work.checked(used), options.plan, work.longest_rows(used));
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);

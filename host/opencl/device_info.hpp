@@ -16,7 +16,8 @@ struct DeviceInfo {
   unsigned compute_units = 0, address_bits = 64;
   std::size_t global_memory = 0, max_allocation = 0, local_memory = 0, max_work_group = 0;
   bool images = false, fp64 = false, unified_memory = false;
-  bool texel_pairs = false;  // images of two channels, float32 and half; known of open devices
+  unsigned matrix_lanes = 0;  // of Intel's sub-groups that multiply matrices; 0: they do not (matrix_units.hpp)
+  bool texel_pairs = false;   // images of two channels, float32 and half; known of open devices
   std::size_t image_width = 0, image_height = 0, image_layers = 0;  // of a 2D image array
 
   bool cpu() const { return type == "cpu"; }

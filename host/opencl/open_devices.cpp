@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -34,6 +35,16 @@ void keep_for_good(const std::vector<cl::Device>& devices) {
   kept.insert(kept.end(), devices.begin(), devices.end());
 }
 
+// Lanes of Intel's smallest sub-groups; 0: the driver does not say.
+unsigned smallest_sub_group(const cl::Device& device) {
+  constexpr cl_device_info sub_group_sizes_intel = 0x4108;
+  std::array<std::size_t, 8> sizes{};
+  std::size_t bytes = 0;
+  if (::clGetDeviceInfo(device(), sub_group_sizes_intel, sizeof sizes, sizes.data(), &bytes) != CL_SUCCESS) return 0;
+  const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof sizes[0]);
+  return end == sizes.begin() ? 0 : static_cast<unsigned>(*std::min_element(sizes.begin(), end));
+}
+
 DeviceInfo describe(const cl::Device& device, const std::string& platform, int index) {
   DeviceInfo info;
   info.index = index;
@@ -54,7 +65,10 @@ DeviceInfo describe(const cl::Device& device, const std::string& platform, int i
   info.max_work_group = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
   info.address_bits = device.getInfo<CL_DEVICE_ADDRESS_BITS>();
   info.unified_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0;
-  info.fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
+  const auto extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
+  info.fp64 = extensions.find("cl_khr_fp64") != std::string::npos;
+  if (extensions.find("cl_intel_subgroup_matrix_multiply_accumulate") != std::string::npos)
+    info.matrix_lanes = smallest_sub_group(device);
   if (device.getInfo<CL_DEVICE_IMAGE_SUPPORT>() != 0) {
     info.image_width = device.getInfo<CL_DEVICE_IMAGE2D_MAX_WIDTH>();
     info.image_height = device.getInfo<CL_DEVICE_IMAGE2D_MAX_HEIGHT>();

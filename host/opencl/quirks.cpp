@@ -68,7 +68,10 @@ std::string program_options(const DeviceInfo& device, const std::string& file, c
   // job takes on a CPU.
   const bool groups_variant = file == "tvgd_variant.cl" && contains(options, "MARCH_Z");
   const bool selection = contains(device.platform, "Intel") && device.cpu() && groups_variant;
-  return fixpoint || selection ? "-cl-opt-disable" : "";
+  if (fixpoint || selection) return "-cl-opt-disable";
+  // The sums of matrix units take more than the 128 registers that a thread of Intel's GPUs has else.
+  const bool sums = file == "matrix.cl" && contains(options, "UNITS_INTEL");
+  return sums && contains(device.platform, "Intel") ? "-cl-intel-256-GRF-per-thread" : "";
 }
 
 std::string refusal(const DeviceInfo& device) {

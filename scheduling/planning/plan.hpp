@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/opencl/matrix_units.hpp"
 #include "host/opencl/tuning.hpp"
 #include "scheduling/planning/requirements.hpp"
 
@@ -34,6 +35,7 @@ struct DeviceModel {
   bool shares_memory = false;  // with the host: transfers compete with kernels
   bool part = false;           // of a split device: its parts all work, or none does
   bool texel_pairs = false;
+  MatrixUnits matrix_units = MatrixUnits::none;
   std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
   std::map<std::string, std::string> choices;    // results of tuning (host/opencl/tuning.hpp)
   std::map<ProblemClass, TunedValues> problems;  // ... for classes of problems

@@ -219,6 +219,7 @@ std::vector<DeviceModel> device_models(const std::vector<Device>& devices) {
     if (!model.shares_memory) model.host_copies = 2.5e9 * static_cast<double>(parallel_threads());
     model.part = is_part(device.info());
     model.texel_pairs = device.info().texel_pairs;
+    model.matrix_units = matrix_units_of(device.info());
     if (device.info().images) {
       model.image_side = std::min(device.info().image_width, device.info().image_height);
       model.image_layers = device.info().image_layers;

@@ -2,8 +2,10 @@
 // uninitialised values and accesses out of bounds. Not a test by itself.
 //   oclgrind_kernels      the number of cases
 //   oclgrind_kernels N    runs case N
+//   oclgrind_kernels matrix-units   has the device compile its forms for matrix units, which a described one cannot
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "algorithms/denoisers/registry.hpp"
@@ -386,6 +388,26 @@ void run_sectors(const Devices& devices, bool fan) {
   run_program(program_of(MatrixBackprojection(matrix, false)), {{"raw", &raw}}, grid, devices, two_slabs());
 }
 
+// Products of one block and of several in the device's form for matrix units.
+void compile_matrix_units(const Devices& devices) {
+  CircularOptions circle{.sid = 60, .sdd = 0, .projections = 8, .arc = 180};
+  const MatrixUnits units = matrix_units_of(devices.front().info());
+  for (const MatrixOptions& options :
+       {MatrixOptions{.units = units}, MatrixOptions{.units = units, .half_vectors = true},
+        MatrixOptions{.units = units, .symmetric = true}})
+    for (const std::size_t slices : {2, 35}) {
+      const Grid grid = default_grid({9, 9, slices}, {1, 1, 1}), stack = reference::detector(13, slices, 8, 1.2, 1);
+      const auto matrix =
+          std::make_shared<const SystemMatrix>(circular_geometry(circle), grid, stack, Projector(), options);
+      const Volume volume = reference::random_volume(grid, 7);
+      try {
+        run_program(program_of(MatrixProjection(matrix)), {{"volume", &volume}}, stack, devices, {});
+      } catch (const std::exception& error) {
+        std::printf("%.200s\n", error.what());
+      }
+    }
+}
+
 // Patches of several shapes in one launch, of a cone and of a fan beam.
 void run_patches(const Devices& devices, std::size_t rows) {
   const Geometry geometry = circular_geometry({.sid = 60, .sdd = 90, .angles = {0, 17, 45, 90, 141}});
@@ -529,7 +551,10 @@ int main(int argc, char** argv) {
   }
   try {
     const auto devices = open_devices({});
-    all.at(static_cast<std::size_t>(std::atoi(argv[1])))(devices);
+    if (std::strcmp(argv[1], "matrix-units") == 0)
+      compile_matrix_units(devices);
+    else
+      all.at(static_cast<std::size_t>(std::atoi(argv[1])))(devices);
     std::printf("ran on %s\n", devices.front().info().name.c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -83,10 +83,18 @@ def capture(described, folder):
         list(threads.map(lambda case: run([CASES, case], every, folder, may_fail=True), range(count)))
 
 
-def programs(family, described, folder):
-    """All programs of the described device, each once. folder: where those of an earlier run may lie, which serve while
-    nothing was built since."""
-    folder = folder / family
+def capture_units(described, folder):
+    """Has the described device compile its forms for matrix units, which fails; their programs lie in folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run([CASES, "matrix-units"], f"{described},programs={folder}", folder)
+    for file in folder.glob("*.cl"):
+        if "-D UNITS_" not in file.read_text().split("\n", 1)[0]:
+            file.unlink()
+
+
+def once(capturing, described, folder):
+    """Captures programs into the folder, where those of an earlier run serve while nothing was built since."""
     builds = (COMMAND, CASES, LAYER)
     missing = [str(each) for each in builds if not each.exists()]
     if missing:
@@ -94,12 +102,22 @@ def programs(family, described, folder):
     stamp = " ".join([described, *(str(each.stat().st_mtime_ns) for each in builds)])
     complete = folder / "complete"
     if not complete.exists() or complete.read_text() != stamp:
-        capture(described, folder)
+        capturing(described, folder)
         complete.write_text(stamp)
+
+
+def programs(gpu, described, folder):
+    """All programs of the GPU's family, and for its matrix units, each once. folder: where those of earlier runs lie."""
+    family, units = folder / gpu.family, folder / f"{gpu.name}-units"
+    once(capture, described, family)
+    lists = [(family / "default", True), (family / "all", False)]
+    if gpu.units:
+        once(capture_units, f"{described},{gpu.units}", units)
+        lists.append((units, True))
     found = {}
-    for name in ("default", "all"):
-        for file in sorted((folder / name).glob("*.cl")):
+    for place, by_default in lists:
+        for file in sorted(place.glob("*.cl")):
             first = file.read_text().split("\n", 1)[0].removeprefix("// options: ")
-            found.setdefault(file.name, Program(file, first.split(), name == "default"))
+            found.setdefault(file.name, Program(file, first.split(), by_default))
     return list(found.values())
 

@@ -20,25 +20,27 @@ FAMILIES = {"amd": AMD + ",name=AMD", "amd-no-images": AMD + ",images=0,name=AMD
 
 @dataclass(frozen=True)
 class Gpu:
-    """waves: of a SIMD at most (AMD). isa: of ROCm's library that is linked, the nearest that Debian 12 has."""
+    """waves: of a SIMD at most (AMD). isa: of ROCm's library that is linked, the nearest that Debian 12 has. units: a
+    description of the device's matrix units for the layer."""
 
     name: str
     cards: str
     family: str
     waves: int = 0
     isa: str = ""
+    units: str = ""
 
 
 GPUS = [
     Gpu("gfx906", "Radeon VII, MI50", "amd", 10, "906"),
-    Gpu("gfx90a", "MI210, MI250", "amd", 8, "90a"),
-    Gpu("gfx942", "MI300", "amd-no-images", 8, "940"),
+    Gpu("gfx90a", "MI210, MI250", "amd", 8, "90a", "name=gfx90a"),
+    Gpu("gfx942", "MI300", "amd-no-images", 8, "940", "name=gfx942"),
     Gpu("gfx1030", "RX 6800, W6800", "amd", 16, "1030"),
-    Gpu("gfx1100", "RX 7900, W7900", "amd", 16, "1030"),
-    Gpu("gfx1201", "RX 9070", "amd", 16, "1030"),
+    Gpu("gfx1100", "RX 7900, W7900", "amd", 16, "1030", "name=gfx1100"),
+    Gpu("gfx1201", "RX 9070", "amd", 16, "1030", "name=gfx1201"),
     Gpu("tgllp", "Iris Xe", "intel"),
-    Gpu("dg2", "Arc A770", "intel"),
-    Gpu("pvc", "Data Center GPU Max", "intel-fp64"),
+    Gpu("dg2", "Arc A770", "intel", units="matrix=8"),
+    Gpu("pvc", "Data Center GPU Max", "intel-fp64", units="matrix=16"),
 ]
 
 

@@ -13,6 +13,7 @@
 //   side=N      width and height of an image, layers=N layers of an array: CL_INVALID_IMAGE_SIZE
 //   images=0    no images: CL_INVALID_OPERATION
 //   pointers=0  compilers refuse a pointer to float2 for one to float4, as clang 22 does: CL_BUILD_PROGRAM_FAILURE
+//   matrix=N    sub-groups of N work-items that multiply matrices, by Intel's extension
 //   bits=32     addresses of so many bits
 //   fp64=0      no float64: programs that are to use it do not compile
 #define CL_TARGET_OPENCL_VERSION 120
@@ -86,6 +87,24 @@ void take_out(char* list, const char* name) {
   if (char* found = std::strstr(list, name)) std::memset(found, ' ', std::strlen(name));
 }
 
+// Answers a query for Intel's sub-groups.
+cl_int sub_group_sizes(size_t size, void* value, size_t* size_ret) {
+  const std::size_t sizes[] = {limit("matrix"), 32};
+  if (value != nullptr && size < sizeof sizes) return CL_INVALID_VALUE;
+  if (value != nullptr) std::memcpy(value, sizes, sizeof sizes);
+  if (size_ret != nullptr) *size_ret = sizeof sizes;
+  return CL_SUCCESS;
+}
+
+// The device's extensions and Intel's of matrices.
+std::string with_matrices(cl_device_id device) {
+  std::size_t bytes = 0;
+  target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, nullptr, &bytes);
+  std::string list(bytes, ' ');
+  target->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, bytes, list.data(), nullptr);
+  return std::string(list.c_str()) + " cl_intel_subgroup_matrix_multiply_accumulate";
+}
+
 cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void* value,
                                      size_t* size_ret) {
   cl_int code = CL_SUCCESS;
@@ -99,6 +118,14 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, siz
   cl_int code = CL_SUCCESS;
   if (name == CL_DEVICE_NAME && replaced("name", size, value, size_ret, code)) return code;
   if (name == CL_DEVICE_VENDOR && replaced("vendor", size, value, size_ret, code)) return code;
+  constexpr cl_device_info sub_group_sizes_intel = 0x4108;
+  if (has("matrix") && name == sub_group_sizes_intel) return sub_group_sizes(size, value, size_ret);
+  if (has("matrix") && name == CL_DEVICE_EXTENSIONS) {
+    texts["extensions"] = with_matrices(device);
+    if (limit("fp64") == 0) take_out(texts["extensions"].data(), "cl_khr_fp64");
+    replaced("extensions", size, value, size_ret, code);
+    return code;
+  }
   code = target->clGetDeviceInfo(device, name, size, value, &bytes);
   if (size_ret != nullptr) *size_ret = bytes;
   if (code != CL_SUCCESS || value == nullptr) return code;

@@ -174,7 +174,7 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   circle.projection_offset_x = 0.25;  // no symmetry
   const Geometry geometry = circular_geometry(circle);
   Grid stack = reference::detector(512, 64, 720, 1, 1);
-  DeviceModel nvidia{.name = "some GPU", .memory = std::size_t{80} << 30, .platform = "NVIDIA CUDA"};
+  DeviceModel nvidia{.name = "some GPU", .memory = std::size_t{80} << 30, .matrix_units = MatrixUnits::nvidia};
   const auto choice = [&](int passes, const DeviceModel& on, const Geometry& of) {
     ReconstructionParameters parameters = parameters_of("cgls", OperatorForm::automatic);
     parameters.passes = passes;
@@ -196,6 +196,11 @@ TEST(MatrixSolver, IsChosenWhereItPays) {
   volume = default_grid({512, 512, 64}, {1, 1, 1});
   EXPECT_EQ(choice(200, {.name = "a CPU", .memory = std::size_t{80} << 30, .cpu = true}, geometry).reason,
             "no matrix units");
+  DeviceModel amd{.name = "gfx942", .memory = std::size_t{80} << 30, .matrix_units = MatrixUnits::amd_64};
+  EXPECT_EQ(choice(800, amd, geometry).form, OperatorForm::matrix);
+  EXPECT_EQ(matrix_units_of(std::vector{amd, amd}), MatrixUnits::amd_64);
+  EXPECT_EQ(matrix_units_of(std::vector{amd, nvidia}), MatrixUnits::none);
+  EXPECT_EQ(matrix_units_of(std::vector<DeviceModel>{}), MatrixUnits::none);
   circle.sdd = 900;
   EXPECT_EQ(choice(200, nvidia, circular_geometry(circle)).reason, "rays leave their slices");
 }

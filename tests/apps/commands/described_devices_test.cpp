@@ -21,7 +21,10 @@ using testing::HasSubstr;
 struct Described {
   const char *name, *limits;
   bool images, fp64;
+  const char* wrong = "";  // form that PoCL cannot compile for it
 };
+constexpr const char *clfft = "row filter by clFFT",  // whose pointers lack casts
+    *units = "system matrix on matrix units";         // whose functions are the vendor's
 
 std::ostream& operator<<(std::ostream& out, const Described& device) {
   return out << device.name;
@@ -104,40 +107,52 @@ TEST_P(DescribedDevices, TexturesServeWhereThereAreSomeAndAreRefusedElsewhere) {
   }
 }
 
-TEST_P(DescribedDevices, TheSelfCheckFindsNothingWrong) {
+TEST_P(DescribedDevices, TheSelfCheckFindsNothingElseWrong) {
   const Ran ran = on(GetParam().limits, {"devices", "--check"});
   EXPECT_EQ(ran.code, 0) << ran.out;
-  const bool casts = std::string(GetParam().limits).find("pointers=0") == std::string::npos;
-  const std::string clfft = "row filter by clFFT +wrong: its kernels do not compile";  // whose pointers lack casts
-  EXPECT_THAT(ran.out, testing::ContainsRegex(casts ? "right" : clfft));
+  const std::string wrong = GetParam().wrong;
+  EXPECT_THAT(ran.out, testing::ContainsRegex(wrong.empty() ? "right" : wrong + " +wrong: .*do(es)? not compile"));
   const std::size_t first = ran.out.find("wrong:"), last = ran.out.rfind("wrong:");
-  EXPECT_EQ(first == std::string::npos, casts) << ran.out;
+  EXPECT_EQ(first == std::string::npos, wrong.empty()) << ran.out;
   EXPECT_EQ(first, last) << ran.out;
+}
+
+// Float32 serves in place of matrix units that do not compile.
+TEST_P(DescribedDevices, TheStoredMatrixHasItsBits) {
+  expect_done(run({"geometry", "circular", "--sid", "60", "--sdd", "0", "--projections", "12", "-o", f_ / "g.xml"}));
+  expect_done(run({"project", "--phantom", "shepp-logan", "--phantom-size", "20", "--geometry", f_ / "g.xml",
+                   "--detector", "21,7", "--pixel", "1.5,1.2", "-o", f_ / "scan.mha"}));
+  expect_done(
+      run({"phantom", "--type", "shepp-logan", "--size", "18,13,7", "--spacing", "1,1.5,1.2", "-o", f_ / "v.mha"}));
+  const auto job = of_scan("reconstruct", {"--method", "sirt", "--iterations", "3", "--operator", "matrix"});
+  const auto plain = output("", job);
+  EXPECT_GT(*std::max_element(plain.begin(), plain.end()), 0);
+  EXPECT_EQ(output(GetParam().limits, job), plain);
 }
 
 constexpr Described devices[] = {
     {"MI300X",
      "group=256,local=65536,images=0,platform=AMD Accelerated Parallel Processing,vendor=Advanced Micro Devices Inc.,"
      "name=gfx942:sramecc+:xnack-",
-     false, true},
+     false, true, units},
     {"RX7900",
      "group=256,local=65536,platform=AMD Accelerated Parallel Processing,vendor=Advanced Micro Devices Inc.,"
      "name=gfx1100",
-     true, true},
+     true, true, units},
     {"ArcB580",
-     "group=1024,local=131072,platform=Intel(R) OpenCL Graphics,vendor=Intel(R) Corporation,name=Intel(R) Arc(TM) B580 "
-     "Graphics",
-     true, true},
+     "group=1024,local=131072,matrix=16,platform=Intel(R) OpenCL Graphics,vendor=Intel(R) Corporation,name=Intel(R) "
+     "Arc(TM) B580 Graphics",
+     true, true, units},
     {"DataCenterMax",
-     "group=1024,local=131072,platform=Intel(R) OpenCL Graphics,vendor=Intel(R) Corporation,name=Intel(R) Data Center "
-     "GPU Max 1550",
-     true, true},
+     "group=1024,local=131072,matrix=16,platform=Intel(R) OpenCL Graphics,vendor=Intel(R) Corporation,name=Intel(R) "
+     "Data Center GPU Max 1550",
+     true, true, units},
     {"IrisXe",
      "group=512,local=65536,fp64=0,platform=Intel(R) OpenCL Graphics,vendor=Intel(R) Corporation,name=Intel(R) Iris(R) "
      "Xe Graphics",
      true, false},
     {"Mali", "group=512,kernel=256,local=32768,fp64=0,pointers=0,platform=ARM Platform,vendor=ARM,name=Mali-G715", true,
-     false},
+     false, clfft},
     {"Adreno",
      "group=1024,kernel=128,local=32768,fp64=0,side=16384,layers=2048,platform=QUALCOMM Snapdragon(TM),"
      "vendor=QUALCOMM,name=QUALCOMM Adreno(TM) 740",

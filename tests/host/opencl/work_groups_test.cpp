@@ -114,6 +114,8 @@ TEST(Quirks, oneFormOfGpusIsNotOptimisedByIntelsRuntimeForCpus) {
   EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D MARCH_Z=8"), "-cl-opt-disable");
   EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D LANES_PER_ITEM=64"), "");
   EXPECT_EQ(program_options(device, "tvgd.cl", "-D MARCH_Z=8"), "");
+  EXPECT_EQ(program_options(device, "matrix.cl", "-D UNITS_INTEL -D LANES=8"), "-cl-intel-256-GRF-per-thread");
+  EXPECT_EQ(program_options(device, "matrix.cl", "-D SECTORS"), "");
   device.type = "gpu";
   EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D MARCH_Z=8"), "");
 }
