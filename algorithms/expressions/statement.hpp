@@ -77,12 +77,12 @@ struct StepStatement {
 /// The form of an expression's type, found without looking at anything but the type.
 template <class E>
 const Form& form_of() {
-  static const Form& form = []() -> const Form& {
+  static const Form* const form = [] {  // no reference, for which g++ 13 fears that it dangles
     std::vector<Op> code;
     E::write(code);
-    return form_with(code);
+    return &form_with(code);
   }();
-  return form;
+  return *form;
 }
 
 template <class E>

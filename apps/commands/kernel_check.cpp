@@ -49,7 +49,7 @@ void run_check(Job& job, const KernelCheck& check) {
     throw InputError("`kernel check` starts the command for each of its stages; run 'halocline kernel check' itself");
   job.input("file", check.file);
   if (!is_projector_file(check.file))
-    throw InputError({.what = "`file`", .found = check.file, .expected = "a projector's text, whose name ends in .cl"});
+    throw InputError({.what = "the projector", .found = check.file, .expected = "a text whose name ends in .cl"});
   check.projector().on(tiny_projector_scan());  // refuses texts that are no projectors
   if (const KernelStage* stage = stage_of_process()) return run_stage(job, check, *stage);
   const auto& devices = job.devices();

@@ -13,9 +13,9 @@ PassSteps PassSteps::of(int count, int together, std::span<const int> due, bool 
   steps.starts = starts;
   std::size_t next = 0;
   const auto at_level = [&](int done) {
-    const bool reduce = next < due.size() && due[next] == done;
-    steps.reduce.push_back(reduce);
-    if (reduce) ++next;
+    const bool reduces = next < due.size() && due[next] == done;
+    steps.reduce.push_back(reduces);
+    if (reduces) ++next;
   };
   at_level(0);
   for (int done = 0; done < count;) {

@@ -192,6 +192,47 @@ static void wrong_arguments_are_named(void) {
   free_scan(&s);
 }
 
+/* Runs a job that is refused, and frees it. */
+static void check_refused(halocline_job* job, const char* text) {
+  CHECK_STATUS(halocline_job_run(job), HALOCLINE_ERROR_INPUT);
+  CHECK_TEXT(text);
+  halocline_job_free(job);
+}
+
+static halocline_job* denoise_job(scan* s, const char* method, const char* first, const char* second, float* output) {
+  halocline_job* job = job_of(s, "denoise");
+  CHECK_OK(halocline_job_set(job, "method", method));
+  CHECK_OK(halocline_job_input(job, first, &s->volume_grid, s->volume));
+  if (second != NULL) CHECK_OK(halocline_job_input(job, second, &s->volume_grid, s->volume));
+  CHECK_OK(halocline_job_output(job, "volume", &s->volume_grid, output));
+  return job;
+}
+
+static void inputs_that_do_not_go_together_are_named(void) {
+  scan s = make_scan();
+  float* output = values_of(&s.volume_grid);
+  halocline_job* job = NULL;
+  check_refused(denoise_job(&s, "pdu", "volume", "half-a", output), "not both given; expected both");
+  check_refused(denoise_job(&s, "pdu", "volume", "frame-0", output), "the input `frame-0` is given for pdu");
+  check_refused(denoise_job(&s, "pdu4d", "frame-0", "volume", output), "the input `volume` is given for pdu4d");
+  check_refused(denoise_job(&s, "pdu4d", "frame-0", "truth", output), "the input `truth` is given for pdu4d");
+
+  job = job_of(&s, "fdk");
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, s.projections));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, output));
+  check_refused(job, "the geometry is missing");
+
+  job = job_of(&s, "reconstruct");
+  CHECK_OK(halocline_job_geometry(job, s.geometry));
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, s.projections));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, output));
+  CHECK_OK(halocline_job_set(job, "projector", "own.cl"));
+  CHECK_OK(halocline_job_set(job, "projector-table", "mu=mu.mha"));
+  check_refused(job, "`projector_table` names the image 'mu.mha'");
+  free(output);
+  free_scan(&s);
+}
+
 static void too_little_memory_is_told(void) {
   scan s = make_scan();
   float* output = values_of(&s.volume_grid);
@@ -344,6 +385,7 @@ static const test tests[] = {{"a_callback_cancels", a_callback_cancels},
                              {"a_cancelled_run_keeps_what_there_is", a_cancelled_run_keeps_what_there_is},
                              {"one_of_two_jobs_is_cancelled", one_of_two_jobs_is_cancelled},
                              {"wrong_arguments_are_named", wrong_arguments_are_named},
+                             {"inputs_that_do_not_go_together_are_named", inputs_that_do_not_go_together_are_named},
                              {"too_little_memory_is_told", too_little_memory_is_told},
                              {"two_devices_give_the_same_bits", two_devices_give_the_same_bits},
                              {"structs_of_older_programs_work", structs_of_older_programs_work},

@@ -17,7 +17,10 @@ Vector scaled(Vector x, double a) {
 // The rest of x without its parts along these orthonormal vectors, computed twice against rounding.
 Vector orthogonal_to(const std::vector<Vector>& basis, Vector x) {
   for (int round = 0; round < 2; ++round)
-    for (const Vector& each : basis) x = plus(std::move(x), -dot(each, x), each);
+    for (const Vector& each : basis) {
+      const double part = dot(each, x);
+      x = plus(std::move(x), -part, each);
+    }
   return x;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
@@ -107,6 +108,31 @@ TEST(SiddonsImages, AreThoseOfSolversWhereTheyFit) {
   DeviceModel narrow = hopper();  // just enough memory for one slab from buffers
   while (slabs(narrow.memory / 100 * 99) == 1) narrow.memory = narrow.memory / 100 * 99;
   EXPECT_FALSE(taken(narrow));
+}
+
+TEST(SiddonsImages, AreThoseOfProjectionsThatNeedNoMoreSlabs) {
+  const Scene scene = reference::scenes().front();
+  const auto pay = [&](const DeviceModel& model, const ProjectionParameters& parameters) {
+    return images_pay(scene.geometry, scene.grid, scene.projections, parameters, {&model, 1}, {});
+  };
+  const auto slabs = [&](const DeviceModel& model, bool images) {
+    const RayProjection projection(scene.geometry, scene.grid, scene.projections,
+                                   {.projector = Projector::siddon, .images = images});
+    return plan_program(program_of(projection), {&model, 1}).slabs.size();
+  };
+  const ProjectionParameters siddon{.projector = Projector::siddon};
+  EXPECT_TRUE(pay(hopper(), siddon));
+  EXPECT_FALSE(pay(hopper(), {.projector = Projector::siddon, .images = true}));
+  EXPECT_FALSE(pay(hopper(), {.projector = Projector::siddon, .upright = true}));
+  EXPECT_FALSE(pay(hopper(), {.projector = Projector::joseph}));
+  DeviceModel small = hopper();
+  small.image_layers = scene.grid.size[2] - 1;
+  EXPECT_FALSE(pay(small, siddon));
+  DeviceModel narrow = hopper();  // images need more slabs than buffers
+  while (slabs(narrow, true) <= slabs(narrow, false)) narrow.memory = narrow.memory / 20 * 19;
+  EXPECT_FALSE(pay(narrow, siddon));
+  narrow.memory = 1000;  // no plan at all
+  EXPECT_FALSE(pay(narrow, siddon));
 }
 
 // A solver's program for such devices, on whatever device there is.
