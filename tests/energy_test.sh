@@ -29,8 +29,8 @@ energy() { "$python" -B "$script" --halocline "$halocline" --idle 0.3 --runs 1 "
 energy --meter ./meter --size 48 --views 60 --slices 4 --operators rays --iterations 800 --fewer 10 --json rows.json
 energy --meter ./meter --size 16 --views 20 --slices 3 --beam parallel --operators matrix --iterations 1500 --fewer 10
 small=(--size 16 --views 20 --slices 3 --operators rays --iterations 1500 --fewer 10)
-PATH=$folder/bin:$PATH energy "${small[@]}" | grep -q "^Power by nvidia-smi, card 0; 41.25 W at rest.$"
-PATH=$folder/bin:$PATH energy "${small[@]}" --source rocm-smi | grep -q "^Power by rocm-smi, card 0; 42.5 W at rest.$"
+PATH=$folder/bin:$PATH energy "${small[@]}" | grep "^Power by nvidia-smi, card 0; 41.25 W at rest.$" >/dev/null
+PATH=$folder/bin:$PATH energy "${small[@]}" --source rocm-smi | grep "^Power by rocm-smi, card 0; 42.5 W at rest.$" >/dev/null
 "$python" - <<'PYTHON'
 import json
 

@@ -88,7 +88,10 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
     throw InputError(fmt::format("{}: \"type\" is \"{}\"; expected gpu or cpu", where, type));
   device.cpu = type == "cpu";
   device.platform = object.text("platform", "");
-  device.matrix_units = matrix_units_of({.name = device.name, .platform = device.platform});
+  DeviceInfo info;
+  info.name = device.name;
+  info.platform = device.platform;
+  device.matrix_units = matrix_units_of(info);
   const double memory = object.positive("memory_gib");
   device.memory = bytes_of(0.9 * memory);
   device.max_allocation = bytes_of(object.positive("max_allocation_gib", memory));
