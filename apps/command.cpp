@@ -150,7 +150,8 @@ std::string command_line_of(int argc, const char* const* argv) {
 }
 
 // With several ranks ends all of them. The first one is given time to say what it may have in common with the others;
-// an interrupt is `common`, and said by the first one alone, unless the failure of another one ended its work.
+// an interrupt is `common`, and said by the first one alone, unless the failure of another one ended its work, or it
+// has heard of none.
 int fail(const std::string& command, const std::string& text, int code, bool common = false) {
   constexpr std::chrono::milliseconds to_speak{2000}, to_be_heard{300};
   Ranks& all = ranks();
@@ -159,7 +160,7 @@ int fail(const std::string& command, const std::string& text, int code, bool com
   if (!all.first() || silent) std::this_thread::sleep_for(to_speak);
   if (all.first() && silent) std::this_thread::sleep_for(2 * to_be_heard);
   std::fflush(stdout);
-  if (silent) all.abort(code);
+  if (silent && all.first()) all.abort(code);
   write_stderr(fmt::format("halocline{}{}: {}error: {}\n", command.empty() ? "" : " ", command,
                            all.several() ? fmt::format("rank {}: ", all.rank()) : "", text));
   if (all.several()) {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "algorithms/fdk/gridding.hpp"
 #include "algorithms/fdk/row_filter.hpp"
@@ -22,7 +26,7 @@ VoxelDriven::Options voxel_options(const Geometry& geometry, const Grid& project
                                    const FdkParameters& parameters, const FdkFilter& filter,
                                    std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
-  options.texel_unit = filter.unit();
+  options.texel_unit = filter.unit() * parameters.largest_projection;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
   set_device_options(options, devices, projections, grid);
@@ -105,6 +109,24 @@ class Mended {
   std::optional<MendedSource> mended_;
 };
 
+// The largest magnitude in a few views: half precision has room for a thousand times more and less. 1 for counts.
+double largest_in_some_views(const ArraySource& raw, const Grid& stack, const FdkParameters& parameters) {
+  constexpr std::size_t most_views = 4;
+  if (!parameters.half_texels || parameters.counts) return 1;
+  const std::size_t view = stack.slice(), views = stack.size[2], count = std::min(most_views, views);
+  std::vector<float> pixels(view);
+  float largest = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::size_t first = view * (n * views / count);
+    if (raw.source != nullptr)
+      raw.source->read(first, view, pixels.data());
+    else
+      std::memcpy(pixels.data(), raw.values + sizeof(float) * first, sizeof(float) * view);
+    for (const float pixel : pixels) largest = std::max(largest, std::abs(pixel));
+  }
+  return largest > 0 ? largest : 1;
+}
+
 // Projections as `raw` gives them, in the type that the parameters say, to a sink, or to a volume on a grid.
 template <class Output>
 RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geometry, Output& output, const Grid& grid,
@@ -123,11 +145,13 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
     for (const auto& note : check_fdk_views(geometry, grid)) library_log()->warn("{}", note);
     for (const auto& note : notes) library_log()->warn("{}", note);
   }
+  FdkParameters fitted = parameters;
+  fitted.largest_projection = largest_in_some_views(raw, stack, parameters);
   const auto program_for = [&](const std::vector<Device>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
       return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, device_models(used)));
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
-    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used, length),
+    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(fitted, used, length),
                                               checked_budgets(used, stack, grid));
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);

@@ -74,7 +74,9 @@ double FdkFilter::unit() const {
   const std::size_t each = weights_.size() / rows_.geometry.views.size();
   double largest = 0;  // scale, the first weight of a view
   for (std::size_t n = 0; n < weights_.size(); n += each) largest = std::max<double>(largest, std::abs(weights_[n]));
-  return 0.5 * largest;  // the ramp's greatest value
+  double passed = 0;  // 0.5 for the ramp
+  for (const double value : transfer_of(parameters_, rows_.length)) passed = std::max(passed, std::abs(value));
+  return passed * largest;
 }
 
 void FdkFilter::take_in_order(const std::vector<int>& order) {

@@ -25,6 +25,7 @@ struct FdkParameters {
   std::vector<double> filter = {};
   bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
   bool half_texels = false;             ///< there, of projections in half precision: faster, see VoxelDriven::Options
+  double largest_projection = 1;        ///< about, to which half precision is fitted; fdk() finds it for itself
   RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
   /// Fraction of their length, in [0, 1], by which rows that the detector cuts off are continued before they are
   /// filtered, with their slope and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.

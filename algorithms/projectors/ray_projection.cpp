@@ -61,16 +61,16 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
     crossed_rows_ = crossed_rows_of(geometry, projections, volume, reach_of(parameters.projector, table_));
   if (parameters.images && parameters.projector == Projector::distance_driven)
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
+  const char* const asked = parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`";
   if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
-    throw InputError(
-        fmt::format("hardware interpolation (`hardware_interpolation`) goes with `projector = joseph`; {} does not "
-                    "interpolate, so leave it out",
-                    projector_name(parameters.projector)));
+    throw InputError(fmt::format(
+        "hardware interpolation ({}) goes with `projector = joseph`; {} does not interpolate, so leave it out", asked,
+        projector_name(parameters.projector)));
   if (parameters.hardware_interpolation && !table_.plain())
-    throw InputError(
-        fmt::format("hardware interpolation (`hardware_interpolation`) does not go with {}; use exact interpolation",
-                    table_.arcs.empty() ? "a volume that reaches to the source or to the detector, where rays end"
-                                        : "a cylindrical detector"));
+    throw InputError(fmt::format("hardware interpolation ({}) does not go with {}; use exact interpolation", asked,
+                                 table_.arcs.empty()
+                                     ? "a volume that reaches to the source or to the detector, where rays end"
+                                     : "a cylindrical detector"));
 }
 
 bool RayProjection::turned() const {

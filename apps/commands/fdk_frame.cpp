@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -63,10 +64,18 @@ class PartOfRank : public VolumeSink {
  public:
   explicit PartOfRank(DistributedArray& whole) : whole_(whole) {}
   const Grid& grid() const override { return static_cast<const VolumeSink&>(whole_).grid(); }
-  void write(std::size_t first, std::size_t count, float* from) override { whole_.write(first, count, from); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    whole_.write(first, count, from);
+    const std::lock_guard lock(mutex_);
+    written_.add({static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)});
+  }
+  /// Brings it to all ranks.
+  void share() { share_volume(ranks(), written_, grid().count(), whole_.data()); }
 
  private:
   DistributedArray& whole_;
+  std::mutex mutex_;
+  RangeSet written_;
 };
 
 class FrameRun {
@@ -129,8 +138,8 @@ class FrameRun {
         PartOfRank part(array);
         VolumeSink& sink = ranks().several() ? static_cast<VolumeSink&>(part) : array;
         InOutputUnit in_unit(sink, command_, parameters.variance.has_value());
-        const RunResult run = reconstruct(frame_.geometry, parameters, input_, in_unit.sink(), name);
-        share_volume(run.plan, array.grid(), array.data());
+        reconstruct(frame_.geometry, parameters, input_, in_unit.sink(), name);
+        if (ranks().several()) part.share();
       });
     };
     into(*volume, attenuation_, "fdk");

@@ -129,9 +129,9 @@ RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, 
     const auto lacks = ranks_of(first).end_attempt(lack_in_attempt(*plan, devices, attempts, result));
     const auto lack = std::find_if(lacks.begin(), lacks.end(), [](const auto& each) { return !each.empty(); });
     if (lack == lacks.end()) return result;
-    const std::string text = fmt::format("rank {}: {}", lack - lacks.begin(), *lack);
+    const std::string text = fmt::format("memory ran out on rank {}: {}", lack - lacks.begin(), *lack);
     plan = tries > 1 ? smaller_plan(available, *plan, attempts, lacks) : std::nullopt;
-    if (!plan) throw Error(text);
+    if (!plan) throw Error(text + "; no smaller plan is left, so free memory there, or use more ranks");
     library_log()->info("{}; all ranks plan again with three quarters of the memory", text);
   }
 }

@@ -1,5 +1,6 @@
-// The ranks of MPI, the only place that knows it. Calls are serialised, and none waits within the library: ranks that
-// share processors would take them from those that compute.
+// The ranks of MPI, the only place that knows it. Calls are serialised, and none waits within the library, but for long
+// messages, for which a rank looks most of the time: ranks that share processors would take them from those that
+// compute.
 #define OMPI_SKIP_MPICXX  // the C++ interface of MPI 2
 #define MPICH_SKIP_MPICXX
 #include <fmt/format.h>

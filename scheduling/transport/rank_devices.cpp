@@ -67,8 +67,10 @@ void require_same_plan(const Plan& plan, Ranks& ranks) {
   const auto plans = ranks.gather("the plan", plan.json().dump());
   for (std::size_t rank = 1; rank < plans.size(); ++rank)
     if (plans[rank] != plans.front())
-      throw Error(fmt::format("{}: rank {} made another plan than rank 0; use the same build and settings on all nodes",
-                              plan.requirements.algorithm, rank));
+      throw Error(
+          fmt::format("{}: rank {} made another plan than rank 0; use the same build and settings on all nodes, "
+                      "and the same tuning: a folder of caches that all see, or none",
+                      plan.requirements.algorithm, rank));
 }
 
 ValueRange range_of_all(const Plan& plan, ValueRange own) {

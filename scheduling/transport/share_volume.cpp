@@ -1,6 +1,11 @@
 #include "scheduling/transport/share_volume.hpp"
 
-#include "scheduling/transport/rank_devices.hpp"
+#include <fmt/format.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace halocline {
 namespace {
@@ -9,21 +14,29 @@ constexpr int volume_tag = 32766;  // above those of rank_exchange.cpp
 
 }  // namespace
 
-void share_volume(const Plan& plan, const Grid& grid, float* voxels) {
-  Ranks& ranks = ranks_of(plan);
+void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* voxels) {
   if (!ranks.several()) return;
+  const Range all{0, static_cast<std::int64_t>(count)};
+  std::string own;
+  for (const Range& range : here.missing(all)) own += fmt::format("{} {} ", range.begin, range.end);
+  const auto lacking = ranks.gather("voxels that others have", own);
   std::vector<Message> messages;
-  for (const SlabPlan& slab : plan.slabs) {
-    auto* const at = reinterpret_cast<std::byte*>(voxels + grid.slice() * unsigned_count(slab.interior.begin));
-    const std::size_t bytes = sizeof(float) * grid.slice() * slab.interior.size();
-    const int owner = plan.rank_of(slab.device);
-    if (owner != ranks.rank()) {
-      messages.push_back(ranks.receive(owner, volume_tag, {at, bytes}));
-      continue;
+  RangeSet shared;  // by ranks before
+  for (int owner = 0; owner < ranks.size(); ++owner) {
+    RangeSet lacks;
+    std::istringstream text(lacking[static_cast<std::size_t>(owner)]);
+    for (Range range; text >> range.begin >> range.end;) lacks.add(range);
+    for (const Range& has : lacks.missing(all)) {
+      for (const Range& part : shared.missing(has)) {
+        const MemoryBlocks at{reinterpret_cast<std::byte*>(voxels + part.begin), sizeof(float) * part.size()};
+        if (owner != ranks.rank()) messages.push_back(ranks.receive(owner, volume_tag, at));
+        for (int other = 0; owner == ranks.rank() && other < ranks.size(); ++other)
+          if (other != owner) messages.push_back(ranks.send(other, volume_tag, at, nullptr));
+      }
+      shared.add(has);
     }
-    for (int other = 0; other < ranks.size(); ++other)
-      if (other != owner) messages.push_back(ranks.send(other, volume_tag, {at, bytes}, nullptr));
   }
+  if (!shared.contains(all)) throw std::logic_error("there are voxels that no rank has");
   for (Message& message : messages) message.wait();
 }
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "host/volume/volume.hpp"
-#include "scheduling/planning/plan.hpp"
+#include "scheduling/planning/range_set.hpp"
 #include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
-/// Brings a float32 volume, of which each rank has the slices of its slabs of the plan, to all ranks of it. No effect
-/// on one rank.
-void share_volume(const Plan& plan, const Grid& grid, float* voxels);
+/// Brings a float32 volume of `count` voxels to all ranks; `here`: those that this rank has, by number. Several ranks
+/// may have the same ones. Throws std::logic_error for voxels that none has. No effect on one rank.
+void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* voxels);
 
 /// The slices that a rank writes of a volume which all of them have: an even part, in order of ranks.
 Range slices_to_write(const Grid& grid, const Ranks& ranks);

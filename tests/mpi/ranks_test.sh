@@ -286,6 +286,8 @@ test_memory() {
   survives denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 60 --checkpoint state --checkpoint-every 0
   survives denoise -i noisy.mha --method pdu --alpha 20 --iterations 61 --device-memory 480K
   survives fdk -i scan.mha --geometry scan.xml "${grid[@]}"
+  survives fdk -i scan.mha --geometry scan.xml "${grid[@]}" --denoise pdu --alpha 20 --iterations 31 --gap 0 \
+    --device-memory 500K
   survives project -i phantom.mha --geometry scan.xml --detector 53,47 --pixel 2,2
   local scan=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
   survives "${scan[@]}" --method cgls --iterations 5 --checkpoint state --checkpoint-every 0

@@ -387,7 +387,7 @@ TEST(TurnedViews, HalfTexelsFitTheirRangeToTheValues) {
   for (const float factor : {0x1p-40f, 0x1p-20f, 0x1p-4f, 0x1p20f, 0x1p40f, 3e-5f, 7e4f})
     EXPECT_LT(reference::largest_difference(projected(factor), expected), 1e-3 * reference::largest(expected))
         << factor;
-  for (const float factor : {1e-3f, 1.0f, 1e3f})
+  for (const float factor : {0x1p-40f, 1e-5f, 1e-3f, 1.0f, 1e3f, 1e6f, 0x1p40f})
     EXPECT_LT(reference::largest_difference(reconstructed(factor, true), image), 1e-3 * reference::largest(image))
         << factor;
 }
