@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t piece = std::size_t{8} << 20, worth_threads = std::size_t{64} << 20;
 
 // Writes to each page what is there, in one step. (madvise() would do the same, but holds a lock that drivers wait
-// for.) What the run writes meanwhile is never lost: processors let no store fall into the exchange. By the rules of C++
-// it is a race, which tests/sanitizers/races.txt passes over.
+// for.) What the run writes meanwhile is never lost: processors let no store fall into the exchange. By the rules of
+// C++ it is a race, which tests/sanitizers/races.txt passes over.
 void make_pages(std::byte* begin, std::size_t bytes) {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const auto touch = [](std::byte* at) {  // not fetch_or(0), which compilers leave out
