@@ -45,6 +45,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobO
   output("--trace", common_.trace);
   output("--html", common_.html);
   if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
+  if (trace_ && ranks().several()) ranks().record(trace_);
 }
 
 void Job::input(const std::string& option, const std::string& path) {
@@ -195,6 +196,7 @@ void Job::finish(bool failed) {
   try {
     // A job that failed before its first command may have been refused because of this very file.
     const bool several = trace_ && !failed && ranks().several();
+    if (several) ranks().record(nullptr);
     const auto trace = several ? trace_of_all(*trace_, ranks()) : trace_;
     if (trace && ranks().first() && (!failed || !trace->entries().empty()))
       write_file_atomically(common_.trace, [&](std::ostream& out) { trace->write(out); });

@@ -40,6 +40,24 @@ Event enqueue(DeviceState& state, Queue queue, const char* call, const std::stri
   return make_event(state, event, queue, name, bytes);
 }
 
+// The host's clock less that of the device. As a command is enqueued before the host's time is taken, the least
+// difference of several commands is the closest.
+std::uint64_t clock_offset(DeviceState& state, const std::vector<std::shared_ptr<EventState>>& ended) {
+  std::lock_guard lock(state.pending_mutex);
+  if (state.clock_offset) return *state.clock_offset;
+  std::optional<std::int64_t> least;
+  for (const auto& each : ended) {
+    cl_ulong queued = 0;
+    const auto code =
+        clGetEventProfilingInfo(each->event(), CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, nullptr);
+    if (code != CL_SUCCESS) continue;
+    const auto difference = static_cast<std::int64_t>(each->enqueued_ns - queued);
+    least = std::min(least.value_or(difference), difference);
+  }
+  if (least) state.clock_offset = static_cast<std::uint64_t>(*least);
+  return state.clock_offset.value_or(0);
+}
+
 void record_ended(DeviceState& state, bool all) {
   std::vector<std::shared_ptr<EventState>> ended;
   {
@@ -47,11 +65,13 @@ void record_ended(DeviceState& state, bool all) {
     if (!state.trace || (!all && state.pending.size() < trace_batch)) return;
     ended.swap(state.pending);
   }
+  for (const auto& each : ended) clWaitForEvents(1, &each->event());
+  const std::uint64_t offset = clock_offset(state, ended);
   for (const auto& each : ended) {
     try {
-      each->event.wait();
-      state.trace->add({each->name, each->device, queue_names[static_cast<int>(each->queue)], started_at(*each),
-                        each->event.getProfilingInfo<CL_PROFILING_COMMAND_END>(), each->bytes});
+      state.trace->add({each->name, each->device, queue_names[static_cast<int>(each->queue)],
+                        offset + started_at(*each), offset + each->event.getProfilingInfo<CL_PROFILING_COMMAND_END>(),
+                        each->bytes});
     } catch (const cl::Error&) {  // a failed command has no times; its error is raised where it is waited for
     }
   }
@@ -138,6 +158,7 @@ Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string n
     state.running[static_cast<int>(queue)].push_back(result);
   }
   if (state.trace) {
+    result->enqueued_ns = trace_clock();
     {
       std::lock_guard lock(state.pending_mutex);
       state.pending.push_back(result);

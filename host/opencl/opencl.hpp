@@ -69,6 +69,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::shared_ptr<EventState> seen_failed;             // the last one seen to fail, under the same mutex
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
+  std::optional<std::uint64_t> clock_offset;         // from the device's clock to that of the trace, modulo 2^64
   // Idle page-locked memory: locking 16 MiB takes milliseconds.
   struct IdlePinned {
     std::size_t bytes;
@@ -98,6 +99,7 @@ struct EventState {
   Queue queue = Queue::compute;
   std::string name, device;
   std::size_t bytes = 0;
+  std::uint64_t enqueued_ns = 0;  // trace_clock() just after it was enqueued, where it is traced
   std::weak_ptr<DeviceState> owner;
 };
 

@@ -1,6 +1,7 @@
 #include "host/opencl/trace.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace halocline {
@@ -12,6 +13,11 @@ double microseconds(std::uint64_t nanoseconds) {
 
 }  // namespace
 
+std::uint64_t trace_clock() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
 void Trace::add(TraceEntry entry) {
   std::lock_guard lock(mutex_);
   entries_.push_back(std::move(entry));
@@ -22,20 +28,19 @@ std::vector<TraceEntry> Trace::entries() const {
   return entries_;
 }
 
-// The format is described in Google's "Trace Event Format" (complete events "X", metadata events "M"; times in
-// microseconds).
+// The format is described in Google's "Trace Event Format" (complete events "X", asynchronous events "b" and "e",
+// metadata events "M"; times in microseconds).
 void Trace::write(std::ostream& out) const {
   const auto all = entries();
   std::map<std::string, int> processes;
-  std::map<std::string, std::uint64_t> first;  // each device has its own clock
+  std::uint64_t first = all.empty() ? 0 : all.front().start_ns;
   std::map<std::pair<std::string, std::string>, int> threads;
   auto events = nlohmann::json::array();
   const auto name_it = [&](const char* kind, int process, int thread, const std::string& name) {
     events.push_back({{"ph", "M"}, {"name", kind}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
   };
   for (const auto& entry : all) {
-    const auto [clock, clock_is_new] = first.emplace(entry.device, entry.start_ns);
-    clock->second = std::min(clock->second, entry.start_ns);
+    first = std::min(first, entry.start_ns);
     const auto [process, is_new] = processes.emplace(entry.device, static_cast<int>(processes.size()) + 1);
     if (is_new) name_it("process_name", process->second, 0, entry.device);
     const auto [thread, thread_is_new] =
@@ -43,14 +48,21 @@ void Trace::write(std::ostream& out) const {
     if (thread_is_new) name_it("thread_name", process->second, thread->second, entry.queue);
   }
   for (const auto& entry : all) {
-    nlohmann::json event{{"ph", "X"},
-                         {"name", entry.name},
+    const double begin = microseconds(entry.start_ns - first);
+    const double duration = microseconds(std::max(entry.start_ns, entry.end_ns) - entry.start_ns);
+    nlohmann::json event{{"name", entry.name},
                          {"cat", entry.queue},
                          {"pid", processes.at(entry.device)},
                          {"tid", threads.at({entry.device, entry.queue})},
-                         {"ts", microseconds(entry.start_ns - first.at(entry.device))},
-                         {"dur", microseconds(std::max(entry.start_ns, entry.end_ns) - entry.start_ns)}};
+                         {"ts", begin}};
     if (entry.bytes > 0) event["args"] = {{"bytes", entry.bytes}};
+    if (entry.crosses) {
+      event.update({{"ph", "b"}, {"id", events.size()}});
+      events.push_back(event);
+      event.update({{"ph", "e"}, {"ts", begin + duration}});
+    } else {
+      event.update({{"ph", "X"}, {"dur", duration}});
+    }
     events.push_back(std::move(event));
   }
   const nlohmann::json document{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};

@@ -194,9 +194,11 @@ class MpiRanks : public Ranks {
 
   Message send(int to, int tag, const MemoryBlocks& from, std::shared_ptr<const void> owner) override {
     sent_ += from.bytes * from.count;
-    return begin_send(work_, to, tag, from, std::move(owner));
+    return recorded(begin_send(work_, to, tag, from, std::move(owner)), "to", to, from);
   }
-  Message receive(int from, int tag, const MemoryBlocks& to) override { return begin_receive(work_, from, tag, to); }
+  Message receive(int from, int tag, const MemoryBlocks& to) override {
+    return recorded(begin_receive(work_, from, tag, to), "from", from, to);
+  }
 
   void report_failure() override {
     const std::lock_guard lock(mpi_mutex());

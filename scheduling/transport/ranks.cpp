@@ -46,6 +46,15 @@ void Message::wait() {
       std::this_thread::sleep_for(pause);  // ranks that share processors compute meanwhile
   }
   request_.reset();
+  if (!trace_) return;
+  entry_.end_ns = trace_clock();
+  trace_->add(std::move(entry_));
+  trace_.reset();
+}
+
+void Message::record(std::shared_ptr<Trace> trace, std::string name, std::size_t bytes) {
+  trace_ = std::move(trace);
+  entry_ = {std::move(name), "messages", "messages", trace_clock(), 0, bytes, true};
 }
 
 std::vector<std::string> Ranks::gather(const std::string& what, const std::string& own) {
@@ -82,6 +91,11 @@ Message Ranks::send(int, int, const MemoryBlocks&, std::shared_ptr<const void>) 
 
 Message Ranks::receive(int, int, const MemoryBlocks&) {
   throw std::logic_error("there is no other rank to receive from");
+}
+
+Message Ranks::recorded(Message message, const char* direction, int rank, const MemoryBlocks& blocks) const {
+  if (trace_) message.record(trace_, fmt::format("{} rank {}", direction, rank), blocks.bytes * blocks.count);
+  return message;
 }
 
 Message Ranks::send(int to, int tag, std::vector<std::byte> bytes) {

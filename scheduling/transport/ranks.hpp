@@ -7,7 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "host/opencl/trace.hpp"
 
 namespace halocline {
 
@@ -32,9 +35,13 @@ class Message {
   /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks
   /// are of no more use.
   void wait();
+  /// Adds it to a trace when it is seen to have ended; it began now.
+  void record(std::shared_ptr<Trace> trace, std::string name, std::size_t bytes);
 
  private:
   std::unique_ptr<Request> request_;
+  std::shared_ptr<Trace> trace_;
+  TraceEntry entry_;
 };
 
 /// This form is of one rank.
@@ -76,6 +83,9 @@ class Ranks {
   /// Another rank has ended the attempt, because it lacks something.
   bool left_elsewhere() { return attempting_ && leaver_came(); }
 
+  /// Adds messages that begin from here on to a trace, until nullptr. While no other thread uses the ranks.
+  void record(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }
+
   /// Bytes that this rank has sent to others: messages, and what it gathered.
   std::size_t sent() const { return sent_; }
 
@@ -91,10 +101,12 @@ class Ranks {
   virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
   virtual std::vector<std::string> gather_lacks(const std::string& own) { return {own}; }
   virtual bool leaver_came() { return false; }
+  Message recorded(Message message, const char* direction, int rank, const MemoryBlocks& blocks) const;
   std::atomic<std::size_t> sent_{0};
 
  private:
   std::atomic<bool> attempting_{false};
+  std::shared_ptr<Trace> trace_;
 };
 
 /// The ranks that a RanksInUse has joined, else the form of one rank.

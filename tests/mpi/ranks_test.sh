@@ -311,6 +311,14 @@ for run in json.load(open("report.json"))["runs"].values():
 events = json.load(open("trace.json"))["traceEvents"]
 names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
 assert sorted({name[:6] for name in names}) == [f"rank {n}" for n in range(ranks)], names
+assert {f"rank {n}: messages" for n in range(ranks)} <= set(names), names
+begun = {event["id"]: event for event in events if event["ph"] == "b"}
+ended = {event["id"]: event for event in events if event["ph"] == "e"}
+assert begun and begun.keys() == ended.keys(), "messages that do not end"
+assert all(begun[n]["ts"] <= ended[n]["ts"] for n in begun), "messages that end before they begin"
+times = [event["ts"] for event in events if event["ph"] == "X"]
+assert min(times) < min(event["ts"] for event in begun.values()), "messages before all commands: another clock"
+assert max(event["ts"] for event in begun.values()) < max(times), "messages after all commands: another clock"
 PY
   }
   local denoise=(denoise -i noisy.mha) method

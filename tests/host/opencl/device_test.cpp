@@ -242,6 +242,7 @@ TEST(Device, TheTraceHoldsEveryCommandOnce) {
   Device device = open_devices({}).front();
   auto trace = std::make_shared<Trace>();
   device.record(trace);
+  const std::uint64_t begin = trace_clock();
   const auto values = random_values(100, 2);
   Buffer a = device.buffer("a", 400);
   const Event written = device.write(a, 0, values.data(), 400);
@@ -257,6 +258,8 @@ TEST(Device, TheTraceHoldsEveryCommandOnce) {
   EXPECT_EQ(entries[2].bytes, 400u);
   EXPECT_LE(entries[0].end_ns, entries[1].start_ns);
   EXPECT_LE(entries[1].end_ns, entries[2].start_ns);
+  EXPECT_GE(entries[0].start_ns, begin);  // the device's times on the host's clock
+  EXPECT_LE(entries[2].end_ns, trace_clock() + 10'000'000);
   device.record(nullptr);
 }
 

@@ -22,10 +22,10 @@ TEST(Trace, isValidWithoutEntries) {
 
 TEST(Trace, writesAProcessADeviceAndAThreadAQueue) {
   Trace trace;
-  // Added out of order, and the devices' clocks are years apart.
+  // Added out of order.
   trace.add({"pdu_dual", "Card A", "compute", 5'000'003'000, 5'000'007'500, 0});
   trace.add({"write f", "Card A", "upload", 5'000'001'000, 5'000'003'000, 4096});
-  trace.add({"pdu_dual", "Card B", "compute", 100, 1'100, 0});
+  trace.add({"pdu_dual", "Card B", "compute", 5'000'001'500, 5'000'002'500, 0});
   const auto events = written(trace).at("traceEvents");
   std::map<std::string, int> processes;
   std::map<std::pair<int, int>, std::string> threads;
@@ -44,16 +44,34 @@ TEST(Trace, writesAProcessADeviceAndAThreadAQueue) {
     EXPECT_EQ(threads.at({event.at("pid"), event.at("tid")}), event.at("cat").get<std::string>());
     const bool on_a = event.at("pid") == processes["Card A"];
     if (event.at("name") == "write f") {
-      EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), 0);  // the first command of its device, in microseconds
+      EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), 0);  // the first command, in microseconds
       EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), 2);
       EXPECT_EQ(event.at("args").at("bytes").get<int>(), 4096);
     } else {
-      EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), on_a ? 2 : 0);
+      EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), on_a ? 2 : 0.5);
       EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), on_a ? 4.5 : 1);
       EXPECT_FALSE(event.contains("args"));
     }
   }
   EXPECT_EQ(complete, 3);
+}
+
+TEST(Trace, writesWhatMayCrossAsPairsOfEvents) {
+  Trace trace;
+  trace.add({"to rank 1", "messages", "messages", 1'000, 4'000, 7, true});
+  trace.add({"from rank 1", "messages", "messages", 2'000, 9'000, 8, true});
+  std::map<std::pair<int, std::string>, double> times;
+  const auto events = written(trace).at("traceEvents");
+  for (const auto& event : events) {
+    if (event.at("ph") == "M") continue;
+    const int bytes = event.at("args").at("bytes");
+    EXPECT_EQ(event.at("name"), bytes == 7 ? "to rank 1" : "from rank 1");
+    EXPECT_FALSE(event.contains("dur"));
+    times[{bytes, event.at("ph")}] = event.at("ts");
+  }
+  const std::map<std::pair<int, std::string>, double> expected{
+      {{7, "b"}, 0}, {{7, "e"}, 3}, {{8, "b"}, 1}, {{8, "e"}, 8}};
+  EXPECT_EQ(times, expected);
 }
 
 TEST(Trace, survivesNamesThatAreNotUtf8OrHoldQuotes) {
