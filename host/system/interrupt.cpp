@@ -13,16 +13,17 @@
 namespace halocline {
 namespace {
 
-volatile std::sig_atomic_t requested = 0;
+// Set by a signal's handler and by other threads than those that look at it.
+std::atomic<bool> requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler may set lock-free atomics only");
 std::atomic<int> holders{0};
 thread_local Cancellation* current = nullptr;
 
 extern "C" void on_signal(int signal) {
-  if (requested != 0) {  // the user means it
+  if (requested.exchange(true)) {  // the user means it
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  requested = 1;
 }
 
 sigset_t handled_signals() {
@@ -66,7 +67,7 @@ Cancellation* current_cancellation() {
 }
 
 bool interrupt_requested() {
-  return requested != 0 || (current != nullptr && current->requested());
+  return requested || (current != nullptr && current->requested());
 }
 
 void throw_interrupted() {
@@ -75,7 +76,7 @@ void throw_interrupted() {
 
 void check_interrupt() {
   const bool cancelled = current != nullptr && current->requested() && current->holders_ == 0;
-  if (cancelled || (requested != 0 && holders == 0)) throw_interrupted();
+  if (cancelled || (requested && holders == 0)) throw_interrupted();
 }
 
 HeldInterrupts::HeldInterrupts(bool hold) : hold_(hold), cancellation_(current) {
@@ -91,13 +92,13 @@ HeldInterrupts::~HeldInterrupts() {
 
 bool take_interrupt() {
   const bool was = interrupt_requested();
-  requested = 0;
+  requested = false;
   if (current != nullptr) current->requested_ = false;
   return was;
 }
 
 void request_interrupt(bool value) {
-  requested = value ? 1 : 0;
+  requested = value;
 }
 
 }  // namespace halocline

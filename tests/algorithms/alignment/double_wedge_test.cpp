@@ -178,6 +178,12 @@ TEST(DoubleWedge, RefusesWhatHasNoSeam) {
   options.sdd = 0;
   options.arc = 120;
   refused(circular_geometry(options), "no view has one opposite");
+  const Scan narrow = scan_of(
+      {.kind = "balls", .radius = 0.4, .off = 0, .views = 60, .photons = 0, .rings = 0, .shift = 0, .columns = 15});
+  EXPECT_THAT(refusal_of([&] {
+                axis_by_double_wedge(narrow.projections, narrow.geometry, {0, 5});
+              }),
+              testing::HasSubstr("less than 16 columns"));
 }
 
 }  // namespace
