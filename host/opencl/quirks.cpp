@@ -49,6 +49,8 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
+  // rsqrt of a vector differs from that of a number in the last bits there, and so would forms of one method.
+  if (contains(device.platform, "Intel") && device.cpu()) quirks.build_options = "-DINVERSE_ROOT(x)=(1.0f/sqrt(x))";
   // PoCL's compiler prints the number of warnings to stderr, whatever the log is for.
   if (is_pocl(device)) {
     quirks.build_options = "-w";

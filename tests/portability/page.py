@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 
 from . import suite
+from .implementations import ALL
 from .suite import FIRST
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +69,7 @@ def put(text, name, lines, script):
 
 
 def write(results):
+    results = {each.name: results[each.name] for each in ALL if each.name in results}
     RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     text = PAGE.read_text()
     text = put(text, "tests", tests_table(results), "portability")

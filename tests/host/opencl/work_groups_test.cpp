@@ -120,6 +120,14 @@ TEST(Quirks, oneFormOfGpusIsNotOptimisedByIntelsRuntimeForCpus) {
   EXPECT_EQ(program_options(device, "tvgd_variant.cl", "-D ADAPTIVE -D MARCH_Z=8"), "");
 }
 
+TEST(Quirks, vectorsAndNumbersHaveOneInverseRootOnIntelsRuntimeForCpus) {
+  DeviceInfo device = driven("Intel(R) OpenCL", "2026.20.3.0.19");
+  device.type = "cpu";
+  EXPECT_NE(quirks_of(device).build_options.find("INVERSE_ROOT"), std::string::npos);
+  device.type = "gpu";
+  EXPECT_EQ(quirks_of(device).build_options.find("INVERSE_ROOT"), std::string::npos);
+}
+
 TEST(Quirks, belongToDrivers) {
   EXPECT_TRUE(quirks_of(nvidia).fill_with_kernel);
   EXPECT_TRUE(quirks_of(nvidia).allocations_beyond_max);
