@@ -6,7 +6,8 @@
 
 A message is under way from the later of its two beginnings (sending, receiving) to its arrival as its receiver sees it.
 Prints for each rank the milliseconds of its kernels, those in which messages to or from it are under way, and those of
-both at a time, with their share of the shorter one. Messages below 4 KiB (sums, checks) are left out.
+both at a time, with their share of the shorter one: an upper bound. Messages below 4 KiB (sums, checks) are left out.
+For ranks of one device each: between two ranks, messages are taken to arrive in the order of sending.
 """
 
 import json
@@ -52,14 +53,17 @@ def read(path):
     ranks = {}
     for event in events:
         if event["name"] == "process_name":
-            ranks[event["pid"]] = int(re.match(r"rank (\d+): ", event["args"]["name"]).group(1))
+            rank = re.match(r"rank (\d+): ", event["args"]["name"])
+            if rank is None:
+                sys.exit(f"{path} is not a trace of several ranks: mpirun -n N halocline denoise ... --trace FILE")
+            ranks[event["pid"]] = int(rank.group(1))
     kernels, messages, begun = defaultdict(list), defaultdict(list), {}
     for event in events:
         if event["ph"] == "X" and event["cat"] == "compute":
             kernels[ranks[event["pid"]]].append((event["ts"], event["ts"] + event["dur"]))
         elif event["ph"] == "b":
             begun[event["id"]] = event["ts"]
-        elif event["ph"] == "e" and event["args"]["bytes"] >= LEAST_BYTES:
+        elif event["ph"] == "e" and event.get("args", {}).get("bytes", 0) >= LEAST_BYTES:
             direction, other = re.match(r"(to|from) rank (\d+)", event["name"]).groups()
             messages[direction, ranks[event["pid"]], int(other)].append(
                 (begun[event["id"]], event["ts"], event["args"]["bytes"])
