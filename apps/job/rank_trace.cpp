@@ -2,23 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <cstdint>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace halocline {
 namespace {
 
 // The clock of the first rank less that of each one, modulo 2^64: ranks read their clocks at the end of the same
-// exchange. Nodes have clocks of their own; the same one differs by less than the exchange takes.
+// exchange. Those of one node, by the name of its start, have the same one.
 std::vector<std::uint64_t> clock_shifts(Ranks& ranks) {
-  constexpr std::int64_t same_clock = 10'000'000;
-  ranks.meet("reading clocks");
+  std::string start;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> start;
+  const auto starts = ranks.gather("starts of nodes", start);
+  const auto clocks = ranks.gather("clocks", std::to_string(trace_clock()));
   std::vector<std::uint64_t> shifts;
-  for (const auto& text : ranks.gather("clocks", std::to_string(trace_clock()))) shifts.push_back(std::stoull(text));
-  const std::uint64_t first = shifts.front();
-  for (auto& shift : shifts) {
-    shift = first - shift;
-    if (std::abs(static_cast<std::int64_t>(shift)) < same_clock) shift = 0;
+  for (std::size_t rank = 0; rank < clocks.size(); ++rank) {
+    const bool same = !start.empty() && starts[rank] == starts.front();
+    shifts.push_back(same ? 0 : std::stoull(clocks.front()) - std::stoull(clocks[rank]));
   }
   return shifts;
 }

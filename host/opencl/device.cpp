@@ -47,11 +47,15 @@ std::uint64_t clock_offset(DeviceState& state, const std::vector<std::shared_ptr
   if (state.clock_offset) return *state.clock_offset;
   std::optional<std::int64_t> least;
   for (const auto& each : ended) {
-    cl_ulong queued = 0;
-    const auto code =
-        clGetEventProfilingInfo(each->event(), CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, nullptr);
-    if (code != CL_SUCCESS) continue;
-    const auto difference = static_cast<std::int64_t>(each->enqueued_ns - queued);
+    cl_ulong time = 0;
+    // A driver may not know when a command was enqueued; it began soon after.
+    for (const cl_profiling_info moment : {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START}) {
+      const auto code = clGetEventProfilingInfo(each->event(), moment, sizeof time, &time, nullptr);
+      if (code != CL_SUCCESS) time = 0;
+      if (time != 0) break;
+    }
+    if (time == 0) continue;
+    const auto difference = static_cast<std::int64_t>(each->enqueued_ns - time);
     least = std::min(least.value_or(difference), difference);
   }
   if (least) state.clock_offset = static_cast<std::uint64_t>(*least);

@@ -74,6 +74,7 @@ std::map<std::string, std::pair<double, std::size_t>> Trace::totals() const {
   std::lock_guard lock(mutex_);
   std::map<std::string, std::pair<double, std::size_t>> result;
   for (const auto& entry : entries_) {
+    if (entry.crosses) continue;
     auto& [seconds, calls] = result[entry.name];
     seconds += 1e-9 * static_cast<double>(std::max(entry.start_ns, entry.end_ns) - entry.start_ns);
     ++calls;

@@ -28,7 +28,7 @@ class Trace {
   std::vector<TraceEntry> entries() const;
   /// Chrome's JSON: one process a device, one thread a queue; time starts at the first entry.
   void write(std::ostream& out) const;
-  /// Seconds and number of calls by name, for reports.
+  /// Seconds and number of calls by name, for reports, of those that do not cross.
   std::map<std::string, std::pair<double, std::size_t>> totals() const;
 
  private:

@@ -86,12 +86,13 @@ TEST(Trace, addsUpTimesByName) {
   trace.add({"a", "x", "compute", 0, 1'000'000'000, 0});
   trace.add({"a", "y", "compute", 7, 500'000'007, 0});
   trace.add({"b", "x", "compute", 10, 10, 0});
+  trace.add({"to rank 1", "messages", "messages", 0, 9, 4, true});  // no command
   const auto totals = trace.totals();
   ASSERT_EQ(totals.size(), 2u);
   EXPECT_DOUBLE_EQ(totals.at("a").first, 1.5);
   EXPECT_EQ(totals.at("a").second, 2u);
   EXPECT_EQ(totals.at("b").first, 0);
-  EXPECT_EQ(trace.entries().size(), 3u);
+  EXPECT_EQ(trace.entries().size(), 4u);
 }
 
 }  // namespace
