@@ -49,8 +49,10 @@ class HaloExchange {
     const std::string* name;
     std::size_t begin, bytes;
   };
-  struct Chunk {
+  struct Chunk {  // room for a piece
+    std::byte* data() const { return memory->data() + at; }
     std::shared_ptr<PinnedMemory> memory;  // of the device that is read: measured to be as fast for the other one
+    std::size_t at = 0;
     Event read, written;
     Message message;  // on its way to or from another rank
   };

@@ -1,5 +1,6 @@
 // Messages of halos beside a plain ping-pong of MPI, on two ranks: of each size, both send to each other at a time, by
-// MPI alone, and as a halo exchange does, in pieces of 4 MiB of which up to two are under way. Prints a line a size.
+// MPI alone, and as a halo exchange does, in pieces of 4 MiB of which up to eleven are under way. Prints a line a size:
+// the best of all rounds, and the median of their ratios.
 //   mpirun -n 2 messages_openmpi
 #define OMPI_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX
@@ -17,21 +18,37 @@
 namespace {
 
 constexpr std::size_t piece = std::size_t{4} << 20;
+constexpr std::size_t ahead = 11;
 constexpr int rounds = 50;
 
 using Memory = std::shared_ptr<std::vector<std::byte>>;
 
-// Bytes a second of the best round; the ranks begin each together.
-double rate(std::size_t bytes, const std::function<void()>& exchange) {
-  double best = 0;
+double seconds(const std::function<void()>& exchange) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const auto begin = std::chrono::steady_clock::now();
+  exchange();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + rounds / 2, values.end());
+  return values[rounds / 2];
+}
+
+// Of rounds that do both, one after the other: others that use the processors disturb both alike.
+void compare(std::size_t bytes, const std::function<void()>& plain, const std::function<void()>& halos) {
+  std::vector<double> alone, as_halos, ratio;
   for (int n = 0; n < rounds; ++n) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const auto begin = std::chrono::steady_clock::now();
-    exchange();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    best = std::max(best, static_cast<double>(bytes) / seconds.count());
+    alone.push_back(seconds(plain));
+    as_halos.push_back(seconds(halos));
+    ratio.push_back(alone.back() / as_halos.back());
   }
-  return best;
+  const auto rate = [&](const std::vector<double>& all) {
+    return 1e-9 * static_cast<double>(bytes) / *std::min_element(all.begin(), all.end());
+  };
+  if (halocline::ranks().first())
+    std::printf("%9zu bytes: ping-pong %7.3f GB/s, halos %7.3f GB/s, ratio %.2f, median of rounds %.2f\n", bytes,
+                rate(alone), rate(as_halos), rate(as_halos) / rate(alone), median(ratio));
 }
 
 void plain(int other, const Memory& out, const Memory& in) {
@@ -51,10 +68,10 @@ void as_halos(halocline::Ranks& all, int other, const Memory& out, const Memory&
     coming[n] = all.receive(other, 0, {in->data() + at, bytes});
     going[n] = all.send(other, 0, {out->data() + at, bytes}, out);
   };
-  begin(0);
+  for (std::size_t n = 0; n < ahead; ++n) begin(n);
   for (std::size_t n = 0; n < pieces; ++n) {
-    begin(n + 1);
     coming[n].wait();
+    begin(n + ahead);
   }
   for (auto& message : going) message.wait();
 }
@@ -71,11 +88,8 @@ int main(int argc, char** argv) {
     for (std::size_t bytes = std::size_t{1} << 14; bytes <= std::size_t{1} << 26 && all.size() == 2; bytes *= 4) {
       const auto out = std::make_shared<std::vector<std::byte>>(bytes),
                  in = std::make_shared<std::vector<std::byte>>(bytes);
-      const double alone = rate(bytes, [&] { plain(other, out, in); });
-      const double halos = rate(bytes, [&] { as_halos(all, other, out, in); });
-      if (all.first())
-        std::printf("%9zu bytes: ping-pong %7.3f GB/s, halos %7.3f GB/s, ratio %.2f\n", bytes, 1e-9 * alone,
-                    1e-9 * halos, halos / alone);
+      compare(
+          bytes, [&] { plain(other, out, in); }, [&] { as_halos(all, other, out, in); });
     }
   }
   MPI_Finalize();
