@@ -43,6 +43,8 @@ def end(loop):
 
 
 def text(grown):
+    if grown["wrong"] and not grown["rounds"]:
+        return "a long process: it ended by itself; build/soak/growth.err says why"
     if "memory" not in grown:
         return f"a long process: {grown['rounds']} rounds, too few to see it grow"
     return (f"a long process: {grown['jobs']} jobs in {grown['rounds']} rounds, {grown['wrong']} wrong; "

@@ -22,8 +22,9 @@ ENVIRONMENT = {"HALOCLINE_CACHE_DIR": str(CACHE), "CLFFT_CACHE_PATH": str(FOLDER
 _NEW_MOUNTS = 0x20000  # CLONE_NEWNS of unshare(2)
 
 
-def prepare():
-    """An empty build/soak, and mounts of this process alone, which go away with it."""
+def prepare(device):
+    """An empty build/soak, the devices of all jobs, and mounts of this process alone, which go away with it."""
+    ENVIRONMENT["HALOCLINE_DEVICE"] = device
     for needed in (COMMAND, BUILD / "tests" / "fault_layer.so", BUILD / "python" / "package" / "halocline"):
         if not needed.exists():
             sys.exit(f"scripts/soak: {needed} is not there; scripts/test builds it")
@@ -57,7 +58,7 @@ class Ran:
 class Running:
     def __init__(self, words, disturbance=None):
         self.disturbance = disturbance or Disturbance()
-        self.words = [str(COMMAND), *map(str, words), "--quiet", "--no-tune", "--device", "cpu"]
+        self.words = [str(COMMAND), *map(str, words), "--quiet", "--no-tune", "--device", ENVIRONMENT["HALOCLINE_DEVICE"]]
         environment = dict(os.environ, **ENVIRONMENT)
         if self.disturbance.fault:
             environment |= {"OPENCL_LAYERS": str(BUILD / "tests" / "fault_layer.so"),
