@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 
@@ -43,14 +44,15 @@ std::size_t longest_rows_in(const DeviceInfo& device) {
   return std::bit_floor(usable_local_memory(device) / (2 * sizeof(float)));
 }
 
-std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length) {
-  std::size_t longest = std::numeric_limits<std::size_t>::max();
+std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length, Ranks& all) {
+  std::size_t longest = devices.empty() ? 0 : std::numeric_limits<std::uint32_t>::max();
   for (const Device& device : devices) {
     const bool wanted = !device.info().cpu() || fft_library(device) != FftLibrary::clfft;
     longest = std::min(longest, wanted ? longest_rows_in(device.info()) : 0);
   }
-  if (devices.empty() || longest == 0 || length.value_or(0) > longest) return 0;
-  return variant_works(local_rows_variant(length), devices, "transforms in device memory serve") ? longest : 0;
+  longest = static_cast<std::size_t>(all.least("rows in local memory", static_cast<double>(longest)));
+  if (longest == 0 || length.value_or(0) > longest) return 0;
+  return variant_works(local_rows_variant(length), devices, "transforms in device memory serve", all) ? longest : 0;
 }
 
 std::size_t local_row_items(const DeviceInfo& device, std::size_t length) {
