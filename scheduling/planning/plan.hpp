@@ -103,7 +103,7 @@ struct Plan {
   int rank_of(int device) const { return devices.empty() ? 0 : devices[static_cast<std::size_t>(device)].rank; }
   /// True for a device of this process.
   bool is_here(int device) const { return rank_of(device) == options.rank; }
-  /// Number of a device of this process among these.
+  /// Number of a device among those of its rank.
   std::size_t number_here(int device) const;
   /// Its name, with its rank where there are several.
   std::string device_name(int device) const;
