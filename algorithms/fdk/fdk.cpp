@@ -148,9 +148,11 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   FdkParameters fitted = parameters;
   fitted.largest_projection = largest_in_some_views(raw, stack, parameters);
   const auto program_for = [&](const std::vector<Device>& used) {
-    if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(
-          std::make_shared<Gridding>(geometry, stack, grid, parameters, models_of_all(used, options.plan)));
+    if (parameters.algorithm == FdkAlgorithm::gridding) {
+      require_one_fft_library(used, ranks_of(options.plan));
+      const auto models = models_of_all(used, options.plan);
+      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, models));
+    }
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
     const auto method =
         std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(fitted, used, length, ranks_of(options.plan)),

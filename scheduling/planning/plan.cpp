@@ -275,7 +275,7 @@ SlabExtent Plan::extent_of(int device) const {
   return extent;
 }
 
-std::size_t Plan::number_here(int device) const {
+std::size_t Plan::number_on_rank(int device) const {
   if (!several_ranks()) return static_cast<std::size_t>(device);
   return static_cast<std::size_t>(
       std::count_if(devices.begin(), devices.begin() + device,

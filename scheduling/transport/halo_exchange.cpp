@@ -23,7 +23,7 @@ int most_devices_of(const Plan& plan) {
   static_assert(most * most <= work_tags);
   int result = 0;
   for (int device = 0; device < static_cast<int>(plan.devices.size()); ++device) {
-    result = std::max(result, static_cast<int>(plan.number_here(device)) + 1);
+    result = std::max(result, static_cast<int>(plan.number_on_rank(device)) + 1);
     if (result > most && plan.several_ranks())
       throw InputError(
           fmt::format("{}: rank {} has more than {} devices, and messages between ranks tell no more apart; choose "
@@ -45,8 +45,8 @@ HaloExchange::HaloExchange(const Plan& plan, const std::vector<Device>& devices,
   for (const auto& slab : plan.slabs) {
     slabs_.emplace(slab.device, slab);
     rank_of_.emplace(slab.device, plan.rank_of(slab.device));
-    number_of_.emplace(slab.device, static_cast<int>(plan.number_here(slab.device)));
-    if (is_here(slab.device)) devices_.emplace(slab.device, devices[plan.number_here(slab.device)]);
+    number_of_.emplace(slab.device, static_cast<int>(plan.number_on_rank(slab.device)));
+    if (is_here(slab.device)) devices_.emplace(slab.device, devices[plan.number_on_rank(slab.device)]);
   }
   for (const auto& [from, unused] : slabs_) {
     offers_[from];

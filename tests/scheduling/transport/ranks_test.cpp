@@ -184,7 +184,7 @@ TEST(RankPlans, EachRankHasAPartOfTheSamePlan) {
         at = slab.interior.end;
         if (!plan.is_here(slab.device)) continue;
         here += slab.interior.count();
-        EXPECT_EQ(plan.number_here(slab.device), 0u);
+        EXPECT_EQ(plan.number_on_rank(slab.device), 0u);
         EXPECT_THAT(plan.device_name(slab.device), HasSubstr("rank " + std::to_string(rank) + ": device"));
       }
       EXPECT_EQ(at, 93);
