@@ -425,10 +425,15 @@ TuneResult tune(Device device, const TuneOptions& options, const Progress& progr
   return Tuner(std::move(device), options, progress).run();
 }
 
-std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method) {
+namespace {
+
+// choices_of(device): TunedValues::choices.
+template <class AnyDevice, class ChoicesOf>
+std::optional<int> least_stages(std::span<const AnyDevice> devices, const std::string& method,
+                                const ChoicesOf& choices_of) {
   std::optional<int> least;
   for (const auto& device : devices) {
-    const auto& choices = tuning_of(device).choices;
+    const auto& choices = choices_of(device);
     const auto found = choices.find("stages of " + method);
     if (found == choices.end() || found->second.size() != 1 || found->second[0] < '0' ||
         found->second[0] > '0' + most_stages)
@@ -437,6 +442,17 @@ std::optional<int> tuned_stages(std::span<const Device> devices, const std::stri
     least = least ? std::min(*least, stages) : stages;
   }
   return least;
+}
+
+}  // namespace
+
+std::optional<int> tuned_stages(std::span<const DeviceModel> devices, const std::string& method) {
+  return least_stages(
+      devices, method, [](const DeviceModel& device) -> const auto& { return device.choices; });
+}
+
+std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method) {
+  return least_stages(devices, method, [](const Device& device) { return tuning_of(device).choices; });
 }
 
 int tuned_or_tried_stages(std::span<const Device> devices, const std::string& method,

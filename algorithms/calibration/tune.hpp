@@ -67,6 +67,7 @@ TuneResult tune(Device device, const TuneOptions& options, const Progress& progr
 
 /// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of
 /// them; nothing if one of them was not tuned for it.
+std::optional<int> tuned_stages(std::span<const DeviceModel> devices, const std::string& method);
 std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method);
 /// Stages as tuned; for a model that is not known, `trial` finds them once, and they are kept. Each device counts
 /// separately: another device is no evidence.

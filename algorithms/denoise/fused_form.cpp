@@ -16,6 +16,7 @@
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 
@@ -75,39 +76,42 @@ PlannedForm plan_form(const Grid& grid, const DenoiseParameters& parameters, Fus
 
 namespace {
 
-// Form that tuning found, or that is known for devices like these; for others, that of a trial, which is then kept, if
-// the work is worth its tenths of a second.
-FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
-  if (const auto stages = tuned_stages(devices, parameters.method)) return {*stages, 32};
-  if (const auto known = known_form(device_models(devices))) return *known;
+// Form that tuning found on all ranks, or that is known for devices like theirs; for others, that of a trial, which is
+// then kept, if the work is worth its tenths of a second: the least of all ranks.
+FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
+                       const PlanOptions& options) {
+  const auto models = models_of_all(devices, options);
+  if (const auto stages = tuned_stages(models, parameters.method)) return {*stages, 32};
+  if (const auto known = known_form(models)) return *known;
   constexpr double worth_a_trial = 5e9;  // voxel-iterations: 464^3 voxels and more, as often as is usual
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
-  return with_failover(devices, [&](const std::vector<Device>& working) {
+  const int stages = with_failover(devices, [&](const std::vector<Device>& working) {
     const auto trial = [&](const Device& device) {
       if (const auto known = known_form(device_models({device}))) return known->stages;
       return tried_form({device}, parameters.method == "spdu", grid.size).stages;
     };
-    return FusedForm{tuned_or_tried_stages(working, parameters.method, trial), 32};
+    return tuned_or_tried_stages(working, parameters.method, trial);
   });
+  return {static_cast<int>(ranks_of(options).least("iterations a pass", stages)), 32};
 }
 
-// The form, if all devices have work-groups that are large enough for it and compute it rightly.
+// The form, if all devices, of all ranks, have work-groups that are large enough for it and compute it rightly.
 FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
-                  const DenoiseParameters& parameters) {
-  for (const auto& device : devices)
-    if (!takes_stages(device.info(), form.stages, grid.size[0])) {
-      if (parameters.stages || parameters.dual_bits)
-        throw InputError(fmt::format("`stages = {}`: the work-groups of {} are too small; give fewer", form.stages,
-                                     device.info().name));
-      return {};
-    }
+                  const DenoiseParameters& parameters, Ranks& all) {
+  const auto small = std::find_if(devices.begin(), devices.end(), [&](const Device& device) {
+    return !takes_stages(device.info(), form.stages, grid.size[0]);
+  });
+  if (small != devices.end() && (parameters.stages || parameters.dual_bits))
+    throw InputError(
+        fmt::format("`stages = {}`: the work-groups of {} are too small; give fewer", form.stages, small->info().name));
+  if (all.any("whether work-groups are too small", small != devices.end())) return {};
   if (form.stages == 0) return form;
   const Variant variant = fused_variant(parameters.method == "spdu", form.stages);
   if (parameters.stages || parameters.dual_bits) {
     require_variant(variant, devices, parameters.stages ? fmt::format("`stages = {}`", form.stages) : "`dual_bits`");
-  } else if (!variant_works(variant, devices, "two kernels in place do the iterations")) {
+  } else if (!variant_works(variant, devices, "two kernels in place do the iterations", all)) {
     return {};
   }
   return form;
@@ -117,18 +121,19 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
 
 PlannedForm plan_form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
                              const PlanOptions& options, const std::optional<Plan>& planned) {
-  FusedForm fastest = fastest_form(devices, grid, parameters);
+  Ranks& all = ranks_of(options);
+  FusedForm fastest = fastest_form(devices, grid, parameters, options);
   const auto given = given_form(parameters, fastest);
   const FusedForm wanted = given.value_or(fastest);
   if (planned)
     for (const FusedForm form : {wanted, FusedForm{}})
       if (is_plan_of(*planned, FormedMethod(form, grid, parameters).program().needs) &&
-          form_on(devices, form, grid, parameters).stages == form.stages)
+          form_on(devices, form, grid, parameters, all).stages == form.stages)
         return {form, *planned};
-  const auto models = device_models(devices);
+  const auto models = models_of_all(devices, options);
   std::optional<PlannedForm> chosen;
   if (!given) chosen = plan_form(grid, parameters, fastest, models, options);
-  const FusedForm works = form_on(devices, chosen ? chosen->form : wanted, grid, parameters);
+  const FusedForm works = form_on(devices, chosen ? chosen->form : wanted, grid, parameters, all);
   if (chosen && works.stages == chosen->form.stages) return *chosen;
   return {works, plan_with(works, grid, parameters, models, options)};
 }

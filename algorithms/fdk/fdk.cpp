@@ -17,7 +17,7 @@
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
 #include "scheduling/execution/device_selection.hpp"
-#include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -72,9 +72,9 @@ void Fdk::accumulate(Slab& slab, Range views, Range slices, const Scalars&) cons
 }
 
 FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices,
-                              std::optional<std::size_t> length) {
+                              std::optional<std::size_t> length, Ranks& all) {
   FdkParameters chosen = parameters;
-  if (!chosen.longest_local_rows) chosen.longest_local_rows = longest_local_rows(devices, length);
+  if (!chosen.longest_local_rows) chosen.longest_local_rows = longest_local_rows(devices, length, all);
   return chosen;
 }
 
@@ -148,11 +148,15 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   FdkParameters fitted = parameters;
   fitted.largest_projection = largest_in_some_views(raw, stack, parameters);
   const auto program_for = [&](const std::vector<Device>& used) {
-    if (parameters.algorithm == FdkAlgorithm::gridding)
-      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, device_models(used)));
+    if (parameters.algorithm == FdkAlgorithm::gridding) {
+      require_one_fft_library(used, ranks_of(options.plan));
+      const auto models = models_of_all(used, options.plan);
+      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, models));
+    }
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
-    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(fitted, used, length),
-                                              checked_budgets(used, stack, grid));
+    const auto method =
+        std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(fitted, used, length, ranks_of(options.plan)),
+                              checked_budgets(used, stack, grid, options.plan));
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

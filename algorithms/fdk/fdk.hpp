@@ -38,9 +38,10 @@ class Fdk : public BackprojectionMethod {
   VoxelDriven voxels_;
 };
 
-/// The parameters with longest_local_rows set for these devices. length: of the rows' transforms, where it is known.
+/// The parameters with longest_local_rows set for the devices of these ranks. length: of the rows' transforms, where it
+/// is known.
 FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices,
-                              std::optional<std::size_t> length = std::nullopt);
+                              std::optional<std::size_t> length = std::nullopt, Ranks& all = one_rank());
 
 /// Reconstructs `projections` (line integrals) on `grid`. Throws InputError as check_fdk does and for bad parameters,
 /// PlanError, ClError, BuildError, Interrupted.

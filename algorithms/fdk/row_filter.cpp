@@ -1,15 +1,22 @@
 #include "algorithms/fdk/row_filter.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
+#include <set>
+#include <string>
 
 #include "algorithms/fdk/row_filter_variants.hpp"
 #include "host/opencl/fft_library.hpp"
 #include "host/opencl/quirks.hpp"
 #include "host/opencl/work_groups.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 namespace {
@@ -43,14 +50,31 @@ std::size_t longest_rows_in(const DeviceInfo& device) {
   return std::bit_floor(usable_local_memory(device) / (2 * sizeof(float)));
 }
 
-std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length) {
-  std::size_t longest = std::numeric_limits<std::size_t>::max();
+std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length, Ranks& all) {
+  std::size_t longest = devices.empty() ? 0 : std::numeric_limits<std::uint32_t>::max();
   for (const Device& device : devices) {
     const bool wanted = !device.info().cpu() || fft_library(device) != FftLibrary::clfft;
     longest = std::min(longest, wanted ? longest_rows_in(device.info()) : 0);
   }
-  if (devices.empty() || longest == 0 || length.value_or(0) > longest) return 0;
-  return variant_works(local_rows_variant(length), devices, "transforms in device memory serve") ? longest : 0;
+  longest = static_cast<std::size_t>(all.least("rows in local memory", static_cast<double>(longest)));
+  if (longest == 0 || length.value_or(0) > longest ||
+      !variant_works(local_rows_variant(length), devices, "transforms in device memory serve", all))
+    longest = 0;
+  if (longest == 0) require_one_fft_library(devices, all);
+  return longest;
+}
+
+void require_one_fft_library(const std::vector<Device>& devices, Ranks& all) {
+  if (!all.several()) return;
+  std::set<std::string> own;
+  for (const Device& device : devices) own.insert(fft_library(device) == FftLibrary::clfft ? "clFFT" : "VkFFT");
+  const auto libraries = all.gather("libraries of transforms", fmt::format("{}", fmt::join(own, " and ")));
+  for (std::size_t rank = 1; rank < libraries.size(); ++rank)
+    if (libraries[rank] != libraries.front())
+      throw InputError(
+          fmt::format("rank {} transforms rows by {} and rank 0 by {}, whose last bits differ, as the other library "
+                      "does not work there; use the same `device` and driver on all nodes",
+                      rank, libraries[rank], libraries.front()));
 }
 
 std::size_t local_row_items(const DeviceInfo& device, std::size_t length) {

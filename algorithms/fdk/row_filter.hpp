@@ -8,14 +8,20 @@
 #include <vector>
 
 #include "host/opencl/device.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
-/// The longest transform, a power of two, that FDK shall do in the local memory of all these devices; 0: none. GPUs do
-/// what their memory holds. CPUs, where barriers are slow, do so only if clFFT does not work there. A device on which
-/// the kernel is wrong (self_check.hpp) does none, with a warning. length: of the transforms to do, which alone is
-/// checked then; none: unknown. Throws ClError, Interrupted.
-std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length = std::nullopt);
+/// The longest transform, a power of two, that FDK shall do in the local memory of all devices of these ranks, which
+/// all call it; 0: none. GPUs do what their memory holds. CPUs, where barriers are slow, do so only if clFFT does not
+/// work there. A device on which the kernel is wrong (self_check.hpp) does none, with a warning. length: of the
+/// transforms to do, which alone is checked then; none: unknown. Throws as require_one_fft_library() does for 0,
+/// ClError, Interrupted.
+std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length = std::nullopt,
+                               Ranks& all = one_rank());
+
+/// Throws InputError that names a rank which transforms rows in device memory by another library than the first one.
+void require_one_fft_library(const std::vector<Device>& devices, Ranks& all);
 
 /// The longest for which the device has local memory.
 std::size_t longest_rows_in(const DeviceInfo& device);

@@ -17,7 +17,7 @@
 #include "algorithms/support/kernel_numbers.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/device_selection.hpp"
-#include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -323,17 +323,17 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceMod
   options.image_batch = tuned_on_all(devices, std::string("backproject_image ") + batch_tunable);
 }
 
-void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices) {
+void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices, Ranks& all) {
   const LocalTile* tile = fastest_tile(models);
   if (tile == nullptr && !images_were_fastest(models)) return;
-  if (variant_works(tile != nullptr ? tile_variant(*tile) : variant_of("images"), devices, "quads serve")) return;
+  if (variant_works(tile != nullptr ? tile_variant(*tile) : variant_of("images"), devices, "quads serve", all)) return;
   for (DeviceModel& model : models) model.choices[exact_form_choice] = quads_form;
 }
 
-std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections,
-                                         const Grid& grid) {
-  auto models = models_for(device_models(devices), grid.size, projections.size);
-  check_exact_form(models, devices);
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections, const Grid& grid,
+                                         const PlanOptions& options) {
+  auto models = models_for(models_of_all(devices, options), grid.size, projections.size);
+  check_exact_form(models, devices, ranks_of(options));
   return models;
 }
 
@@ -397,7 +397,8 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const double largest = parameters.half_texels ? value_range(projections).largest() : 1;
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used, stack, grid), largest);
+    const auto method =
+        unfiltered(geometry, stack, grid, parameters, checked_budgets(used, stack, grid, options.plan), largest);
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

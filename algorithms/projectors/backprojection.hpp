@@ -86,12 +86,13 @@ class VoxelDriven {
   std::function<Range(Range)> detector_rows_;
 };
 
-/// Chooses quads in models for problems of one size (models_for()) where one of the devices, which they are of,
-/// computes the form wrongly that would be taken.
-void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices);
+/// Chooses quads in models for problems of one size (models_for()) where one of the devices of the ranks, which they
+/// are of, computes the form wrongly that would be taken.
+void check_exact_form(std::vector<DeviceModel>& models, const std::vector<Device>& devices, Ranks& all);
 
-/// device_models() for problems of this size, without the forms that one of the devices computes wrongly.
-std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections, const Grid& grid);
+/// models_of_all() for problems of this size, without the forms that one of the devices computes wrongly.
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices, const Grid& projections, const Grid& grid,
+                                         const PlanOptions& options = {});
 
 /// Sets VoxelDriven::Options that all the devices can take, as tuned for problems of this size.
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices, const Grid& projections,

@@ -7,7 +7,7 @@
 #include "host/opencl/quirks.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -96,11 +96,11 @@ std::vector<DeviceModel> without_faults(std::vector<DeviceModel> models, const F
 
 std::vector<DeviceModel> checked_models(const std::vector<Device>& devices, const Projector& projector,
                                         Directions directions, const Geometry& geometry, const Grid& volume,
-                                        const Grid& projections) {
+                                        const Grid& projections, const PlanOptions& options) {
   const auto works = [&](const Variant& variant, const std::string& instead) {
-    return variant_works(variant, devices, instead);
+    return variant_works(variant, devices, instead, ranks_of(options));
   };
-  return without_faults(device_models(devices), works, projector, directions, geometry, volume, projections);
+  return without_faults(models_of_all(devices, options), works, projector, directions, geometry, volume, projections);
 }
 
 }  // namespace halocline

@@ -41,9 +41,10 @@ std::vector<DeviceModel> without_faults(std::vector<DeviceModel> models, const F
                                         const Projector& projector, Directions directions, const Geometry& geometry,
                                         const Grid& volume, const Grid& projections);
 
-/// The models of open devices so, by variant_works(): a form is checked before its first use on a driver.
+/// The models of open devices, of all ranks that plan with these options, so, by variant_works(): a form is checked
+/// before its first use on a driver.
 std::vector<DeviceModel> checked_models(const std::vector<Device>& devices, const Projector& projector,
                                         Directions directions, const Geometry& geometry, const Grid& volume,
-                                        const Grid& projections);
+                                        const Grid& projections, const PlanOptions& options = {});
 
 }  // namespace halocline

@@ -74,7 +74,8 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
                      parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const double largest = parameters.half_texels ? value_range(volume).largest() : 1;
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto models = checked_models(used, parameters.projector, Directions::forward, geometry, grid, projections);
+    const auto models =
+        checked_models(used, parameters.projector, Directions::forward, geometry, grid, projections, options.plan);
     ProjectionParameters taken = faster_forms(parameters, models, geometry, grid, projections);
     taken.largest_voxel = largest;
     if (images_pay(geometry, grid, projections, taken, models, options.plan)) taken.images = true;
@@ -118,7 +119,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
   if (const UserProjector* users = projector.users())
     return run_users(users->adjoint(geometry, volume, stack), "raw", projections, output, devices, options);
   const auto program_for = [&](const std::vector<Device>& used) {
-    const auto models = checked_models(used, projector, Directions::adjoint, geometry, volume, stack);
+    const auto models = checked_models(used, projector, Directions::adjoint, geometry, volume, stack, options.plan);
     return program_of(faster_adjoint(geometry, stack, volume, projector, models));
   };
   return run_on_selection(program_for, {{"raw", &projections}}, output, devices, options);

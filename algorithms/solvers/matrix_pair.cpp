@@ -7,7 +7,6 @@
 #include "algorithms/matrix/matrix_projection.hpp"
 #include "algorithms/matrix/matrix_variants.hpp"
 #include "host/system/log.hpp"
-#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -109,13 +108,14 @@ void log_choice(const OperatorChoice& choice) {
                      operator_form_names()[static_cast<std::size_t>(choice.form)], choice.reason);
 }
 
-bool matrix_units_serve(const std::vector<Device>& devices) {
-  return matrix_units_of(device_models(devices)) != MatrixUnits::none &&
-         variant_works(matrix_units_variant(), devices, "float32 serves");
+bool matrix_units_serve(std::span<const DeviceModel> models, const std::vector<Device>& devices, Ranks& all) {
+  return matrix_units_of(models) != MatrixUnits::none &&
+         variant_works(matrix_units_variant(), devices, "float32 serves", all);
 }
 
-std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices) {
-  if (!matrix_units_serve(devices))
+std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices,
+                                               Ranks& all) {
+  if (!matrix_units_serve(models, devices, all))
     for (DeviceModel& model : models) model.matrix_units = MatrixUnits::none;
   return models;
 }

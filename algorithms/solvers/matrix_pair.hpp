@@ -39,10 +39,13 @@ OperatorChoice choose_operator(const OperatorUse& use, const Geometry& geometry,
 /// Writes the reason into the log, if there is one.
 void log_choice(const OperatorChoice& choice);
 
-/// True if matrix units are there and pass their self-check; a warning says if they fail it.
-bool matrix_units_serve(const std::vector<Device>& devices);
-/// The models of the devices, without matrix units if these do not serve.
-std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices);
+/// True if these models have matrix units, which pass their self-check on the devices of the ranks; a warning says if
+/// they fail it. All ranks call it.
+bool matrix_units_serve(std::span<const DeviceModel> models, const std::vector<Device>& devices,
+                        Ranks& all = one_rank());
+/// The models, without matrix units if these do not serve.
+std::vector<DeviceModel> with_units_that_serve(std::vector<DeviceModel> models, const std::vector<Device>& devices,
+                                               Ranks& all = one_rank());
 /// Options of a stored form for these devices: buffers that they take, and, if asked for, the matrix units that they
 /// have. A part for each subset.
 MatrixOptions matrix_options(std::span<const DeviceModel> devices, bool units, OperatorForm form,

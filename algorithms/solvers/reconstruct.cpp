@@ -28,7 +28,7 @@
 #include "host/system/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/rank_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -83,9 +83,9 @@ struct Work {
   }
 
   // FdkParameters::longest_local_rows of methods that filter.
-  std::optional<std::size_t> longest_rows(const std::vector<Device>& devices) const {
+  std::optional<std::size_t> longest_rows(const std::vector<Device>& devices, const PlanOptions& options) const {
     if (!solver_method(parameters.method).fdk) return std::nullopt;
-    return longest_local_rows(devices, filtered_rows(geometry, stack, filter_parameters()).length);
+    return longest_local_rows(devices, filtered_rows(geometry, stack, filter_parameters()).length, ranks_of(options));
   }
 
   // The fastest form for which the devices have the memory. rows: FdkParameters::longest_local_rows.
@@ -133,12 +133,14 @@ struct Work {
     return result;
   }
 
-  // Models of open devices, without forms that one of them computes wrongly. Says what `operator = auto` is.
-  std::vector<DeviceModel> checked(const std::vector<Device>& devices) const {
-    auto models = checked_models(devices, *parameters.projector, Directions::both, geometry, volume, stack);
-    if (solver_method(parameters.method).voxel_driven) check_exact_form(models, devices);
+  // Models of open devices, of all ranks, without forms that one of them computes wrongly. Says what `operator = auto`
+  // is.
+  std::vector<DeviceModel> checked(const std::vector<Device>& devices, const PlanOptions& options) const {
+    Ranks& all = ranks_of(options);
+    auto models = checked_models(devices, *parameters.projector, Directions::both, geometry, volume, stack, options);
+    if (solver_method(parameters.method).voxel_driven) check_exact_form(models, devices, all);
     const auto choose = [&] { return choose_operator(parameters, geometry, volume, stack, models); };
-    if (choose().stored()) models = with_units_that_serve(std::move(models), devices);
+    if (choose().stored()) models = with_units_that_serve(std::move(models), devices, all);
     log_choice(choose());
     return models;
   }
@@ -309,7 +311,8 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const Recorder recorder(result.history, result.subsets, static_cast<double>(output.grid().count()),
                           checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
-    Program program = work.program(work.checked(used), options.plan, work.longest_rows(used));
+    Program program =
+        work.program(work.checked(used, options.plan), options.plan, work.longest_rows(used, options.plan));
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
       return ends && ends(done, known);

@@ -140,14 +140,16 @@ Finding check_variant(const Variant& variant, const Device& device, bool again) 
   return known[key] = *finding;
 }
 
-bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead) {
-  for (const auto& device : devices) {
-    const std::string found = obstacle(variant, device, true);
-    if (found.empty()) continue;
-    warn_once(fmt::format("{}; {} instead", found, instead));
-    return false;
-  }
-  return true;
+bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead, Ranks& all) {
+  std::string own;
+  for (const auto& device : devices)
+    if (own = obstacle(variant, device, true); !own.empty()) break;
+  const auto found = all.gather("the check of " + variant.name, own);
+  const auto first = std::find_if(found.begin(), found.end(), [](const auto& each) { return !each.empty(); });
+  if (first == found.end()) return true;
+  const std::string where = all.several() ? fmt::format("rank {}: ", first - found.begin()) : "";
+  warn_once(fmt::format("{}{}; {} instead", where, *first, instead));
+  return false;
 }
 
 void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& parameter) {

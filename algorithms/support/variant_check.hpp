@@ -9,6 +9,7 @@
 
 #include "host/opencl/device.hpp"
 #include "host/volume/volume.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -47,10 +48,11 @@ Finding compared(const Volume& values, const Volume& expected, double tolerance)
 /// for this device, driver and these kernels. again: runs it although a result is kept.
 Finding check_variant(const Variant& variant, const Device& device, bool again = false);
 
-/// True if the variant is right, to the last bit where it has to be, on all of the devices that take it. Otherwise a
-/// warning, once in a process, names the device and `instead`, what is done without it. Meant for choices that the user
-/// did not request.
-bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead);
+/// True if the variant is right, to the last bit where it has to be, on all of the devices of these ranks that take it.
+/// Otherwise a warning, once in a process, names the device and `instead`, what is done without it. Meant for choices
+/// that the user did not request. All ranks call it.
+bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead,
+                   Ranks& all = one_rank());
 
 /// Throws InputError that names the `parameter` which asked for the variant, and the device on which it is wrong. One
 /// that differs in the last bits is accepted.

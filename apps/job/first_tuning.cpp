@@ -10,8 +10,8 @@
 
 namespace halocline {
 
-void tune_first_run(const Device& device, const std::string& tune_class) {
-  if (has_measured_defaults(device.info()) || tuning_of(device).classes.contains(tune_class)) return;
+bool tune_first_run(const Device& device, const std::string& tune_class) {
+  if (has_measured_defaults(device.info()) || tuning_of(device).classes.contains(tune_class)) return false;
   spdlog::info(
       "the first run on {}: measuring what is fastest there for about 2 s (--no-tune skips that, 'halocline tune' "
       "takes longer)",
@@ -24,11 +24,13 @@ void tune_first_run(const Device& device, const std::string& tune_class) {
     if (found.left_out.empty()) found.tuning.classes.insert(tune_class);  // or it would be tried at every start
     store_tuning(device.info(), found.tuning);
     use_tuning(device, std::move(found.tuning));
+    return true;
   } catch (const Interrupted&) {
     throw;
   } catch (const Error& error) {  // the run itself may do without what failed here
     spdlog::warn("{} was not tuned: {}", device.info().name, error.what());
   }
+  return false;
 }
 
 }  // namespace halocline

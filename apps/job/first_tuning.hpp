@@ -8,7 +8,7 @@
 namespace halocline {
 
 /// Measures for two seconds what is fastest for such work (tune_classes()), and keeps it, if nobody has measured the
-/// device's defaults and this was not done before.
-void tune_first_run(const Device& device, const std::string& tune_class);
+/// device's defaults and this was not done before. True if the device has other tuning now.
+bool tune_first_run(const Device& device, const std::string& tune_class);
 
 }  // namespace halocline

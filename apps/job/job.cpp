@@ -122,10 +122,12 @@ void Job::trace(Device& device) const {
 
 void Job::tune_first_run(const std::string& tune_class) {
   if (common_.no_tune || common_.dry_run) return;
+  bool tuned = false;
   for (const auto& device : devices()) {
-    halocline::tune_first_run(device, tune_class);
+    tuned = halocline::tune_first_run(device, tune_class) || tuned;
     if (trace_) Device(device).record(trace_);
   }
+  if (ranks().any("whether a device was tuned", tuned)) plan_with_all(plan_options_, devices_, ranks());
 }
 
 RunOptions Job::run_options(const WorkRate& rate) const {

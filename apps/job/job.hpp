@@ -72,7 +72,7 @@ class Job {
   const std::vector<Device>& devices(const std::string& otherwise = {});
   /// Records a device that was opened otherwise, too, if there is a --trace.
   void trace(Device& device) const;
-  /// halocline::tune_first_run() on the devices, unless --no-tune.
+  /// halocline::tune_first_run() on the devices of all ranks, unless --no-tune.
   void tune_first_run(const std::string& tune_class);
   /// Options of plans: the devices of all ranks. Opens those of this one.
   PlanOptions plan_options() { return devices(), plan_options_; }

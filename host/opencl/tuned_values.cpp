@@ -15,14 +15,17 @@
 namespace halocline {
 namespace {
 
-// Cards of a model are tuned alike, parts of a CPU are not.
 std::string key_of(const DeviceInfo& device) {
-  return fmt::format("tuning 2\n{}\n{}{}\n{}\n{}", HALOCLINE_VERSION, model_of(device),
-                     is_part(device) ? fmt::format(", {} units", device.compute_units) : "", device.platform,
-                     device.driver);
+  return fmt::format("tuning 2\n{}\n{}\n{}", HALOCLINE_VERSION, tuned_model(device), device.driver);
 }
 
 }  // namespace
+
+// Cards of a model are tuned alike, parts of a CPU are not.
+std::string tuned_model(const DeviceInfo& device) {
+  return fmt::format("{}{}\n{}", model_of(device),
+                     is_part(device) ? fmt::format(", {} units", device.compute_units) : "", device.platform);
+}
 
 std::string ProblemClass::text() const {
   std::array<std::uint64_t, 6> sizes{};

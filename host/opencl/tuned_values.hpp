@@ -17,6 +17,9 @@ Tuning tuning_of(const Device& device);
 /// Sets the tuning of a device.
 void use_tuning(const Device& device, Tuning tuning);
 
+/// Name and platform of the devices that share a tuning with this one, two lines.
+std::string tuned_model(const DeviceInfo& device);
+
 /// The number that was found by that name for the problems that are launched through this handle
 /// (Device::set_problem()); 0 where there is none.
 int tuned_number(const Device& device, const std::string& name);

@@ -17,7 +17,7 @@ DeviceParts::DeviceParts(const Program& program, const Plan& plan, const std::ve
     if (plan.is_here(slab.device)) parts_[slab.device] = nullptr;
   threads_.each(plan_, [&](int device) {
     parts_.at(device) =
-        std::make_unique<DevicePart>(program, plan, device, devices[plan.number_here(device)], transport, traffic);
+        std::make_unique<DevicePart>(program, plan, device, devices[plan.number_on_rank(device)], transport, traffic);
   });
 }
 

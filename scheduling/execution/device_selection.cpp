@@ -35,7 +35,8 @@ std::optional<Selection<Device>> selected_before(const std::vector<Device>& devi
 Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<DeviceModel>& devices,
                        const PlanOptions& options) {
   return plan_on_selection(
-      devices, [&](const std::vector<DeviceModel>& used) { return plan_program(program_for(used), used, options); });
+      options.all_devices.empty() ? devices : options.all_devices,
+      [&](const std::vector<DeviceModel>& used) { return plan_program(program_for(used), used, options); });
 }
 
 RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, VolumeSink& output,

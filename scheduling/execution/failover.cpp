@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host/system/log.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -24,7 +25,7 @@ bool exclude_failed(const std::vector<Device>& devices, const DeviceError& error
   std::vector<std::string> others;  // others may have failed meanwhile
   for (const auto& device : devices)
     if (!is_it(device) && !device.excluded()) others.push_back(device.info().name);
-  if (others.empty()) return false;
+  if (others.empty() || ranks().several()) return false;
   for (auto device : devices)
     if (is_it(device)) device.exclude();
   const std::string text = error.what();

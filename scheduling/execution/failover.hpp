@@ -13,8 +13,8 @@ namespace halocline {
 /// Devices that have not failed; all, if all have.
 std::vector<Device> working_devices(const std::vector<Device>& devices);
 
-/// Excludes the device that the error names, with a warning, and returns true if another is left. done: the part of the
-/// work that is kept; empty: none.
+/// Excludes the device that the error names, with a warning, and returns true if another is left. False on several
+/// ranks, whose plan has all devices. done: the part of the work that is kept; empty: none.
 bool exclude_failed(const std::vector<Device>& devices, const DeviceError& error, const std::string& done = {});
 
 /// Calls work(working devices). When a device fails (is lost, does not compile a kernel, lacks memory for the smallest

@@ -139,7 +139,7 @@ RunResult run_on_all(RaySums& sums, const Plan& plan, const std::vector<Device>&
   std::vector<double> bytes(shares.size(), 0);
   DeviceThreads().each(threads, [&](int device) {
     const auto n = static_cast<std::size_t>(device);
-    bytes[n] = sums.run_on(devices[plan.number_here(device)], plan, shares[n]);
+    bytes[n] = sums.run_on(devices[plan.number_on_rank(device)], plan, shares[n]);
   });
   RunResult result;
   result.iterations = 1;

@@ -21,7 +21,7 @@ RegionStream::RegionStream(StencilJob& job, int device, StateMemory state)
       state_(std::move(state)),
       requirements_(job.requirements),
       device_(device),
-      slab_(job.devices[job.plan.number_here(device)], job.plan, device) {
+      slab_(job.devices[job.plan.number_on_rank(device)], job.plan, device) {
   for (const auto& slab : job.plan.slabs)
     if (slab.device == device) regions_.push_back(slab.interior);
   block_ = {regions_.front().begin, regions_.back().end};

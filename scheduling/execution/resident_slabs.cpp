@@ -22,7 +22,7 @@ void ResidentSlabs::prepare() {
   for (const auto& slab : job_.plan.slabs)
     if (job_.plan.is_here(slab.device)) slabs_[slab.device] = nullptr;
   job_.threads.each(job_.plan, [&](int device) {
-    auto slab = std::make_unique<DeviceSlab>(job_.devices[job_.plan.number_here(device)], job_.plan, device);
+    auto slab = std::make_unique<DeviceSlab>(job_.devices[job_.plan.number_on_rank(device)], job_.plan, device);
     load_inputs(*slab);
     start(*slab);
     slab->wait();

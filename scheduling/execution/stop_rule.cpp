@@ -39,8 +39,12 @@ void CommonStop::begin_with_others() {
   constexpr std::chrono::seconds one_interrupt{2};
   const auto now = std::chrono::steady_clock::now();
   const bool here = keep_ ? take_interrupt() : interrupt_requested();
+  taken_ = taken_ || (keep_ && here);
   if (!ranks_.any("interrupts", here && !(interrupted_ && now - interrupted_at_ < one_interrupt))) return;
-  if (!keep_ || interrupted_) throw_interrupted();
+  if (!keep_ || interrupted_) {
+    taken_ = false;
+    throw_interrupted();
+  }
   interrupted_ = true;
   interrupted_at_ = now;
   limit_ = 0;
@@ -65,7 +69,15 @@ int CommonStop::count() const {
 }
 
 void CommonStop::end() {
-  if (keep_ && ranks_.any("interrupts at the end", take_interrupt())) interrupted_ = true;
+  if (!keep_) return;
+  const bool here = take_interrupt();
+  taken_ = ranks_.several() && (taken_ || here);
+  if (ranks_.any("interrupts at the end", here)) interrupted_ = true;
+  taken_ = false;
+}
+
+CommonStop::~CommonStop() {
+  if (taken_) request_interrupt(true);
 }
 
 }  // namespace halocline

@@ -40,6 +40,10 @@ class CommonStop {
  public:
   /// keep: stop as above; otherwise iterations throw Interrupted.
   explicit CommonStop(bool keep, Ranks& ranks = one_rank()) : ranks_(ranks), keep_(keep), held_(keep) {}
+  /// On several ranks: an interrupt of a run that has not come to its end() counts for the one that begins again.
+  ~CommonStop();
+  CommonStop(const CommonStop&) = delete;
+  CommonStop& operator=(const CommonStop&) = delete;
 
   /// Begins a pass of so many iterations.
   void begin(int count);
@@ -59,6 +63,7 @@ class CommonStop {
   Ranks& ranks_;
   std::chrono::steady_clock::time_point interrupted_at_;
   bool keep_, interrupted_ = false;
+  bool taken_ = false;   // from this rank of several
   HeldInterrupts held_;  // Ctrl-C must not interrupt files meanwhile
   mutable std::mutex mutex_;
   int limit_ = 0, begun_ = 0;

@@ -132,7 +132,7 @@ class VoxelSumRun {
 
  private:
   void work(int device) {
-    DeviceSlab slab(devices_[plan_.number_here(device)], plan_, device);
+    DeviceSlab slab(devices_[plan_.number_on_rank(device)], plan_, device);
     Drain drain;  // destroyed before the slab
     std::int64_t most = 0;
     for (const auto& each : plan_.slabs)

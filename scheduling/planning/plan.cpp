@@ -275,11 +275,11 @@ SlabExtent Plan::extent_of(int device) const {
   return extent;
 }
 
-std::size_t Plan::number_here(int device) const {
+std::size_t Plan::number_on_rank(int device) const {
   if (!several_ranks()) return static_cast<std::size_t>(device);
   return static_cast<std::size_t>(
       std::count_if(devices.begin(), devices.begin() + device,
-                    [&](const DeviceModel& before) { return before.rank == options.rank; }));
+                    [&](const DeviceModel& before) { return before.rank == rank_of(device); }));
 }
 
 std::string Plan::device_name(int device) const {

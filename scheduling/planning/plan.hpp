@@ -103,8 +103,8 @@ struct Plan {
   int rank_of(int device) const { return devices.empty() ? 0 : devices[static_cast<std::size_t>(device)].rank; }
   /// True for a device of this process.
   bool is_here(int device) const { return rank_of(device) == options.rank; }
-  /// Number of a device of this process among these.
-  std::size_t number_here(int device) const;
+  /// Number of a device among those of its rank.
+  std::size_t number_on_rank(int device) const;
   /// Its name, with its rank where there are several.
   std::string device_name(int device) const;
   /// A table for people: devices, slabs, halo, iterations per exchange, bytes per array, passes over the bus.

@@ -1,10 +1,14 @@
 #include "scheduling/transport/halo_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "host/opencl/staging.hpp"
+#include "host/system/error.hpp"
 #include "scheduling/transport/rank_devices.hpp"
+#include "scheduling/transport/tags.hpp"
 
 namespace halocline {
 namespace {
@@ -16,19 +20,36 @@ constexpr std::size_t chunks_here = 3;  // one is read, one is written, one is w
 constexpr std::size_t chunks_between_ranks = 12;
 constexpr std::size_t chunks_in_memory = Staging::chunk_bytes / halo_piece_bytes;
 
+// The most devices of a rank. Throws InputError where pairs of them, of two ranks, have no tags of their own.
+int most_devices_of(const Plan& plan) {
+  constexpr int most = 181;
+  static_assert(most * most <= work_tags);
+  int result = 0;
+  for (int device = 0; device < static_cast<int>(plan.devices.size()); ++device) {
+    result = std::max(result, static_cast<int>(plan.number_on_rank(device)) + 1);
+    if (result > most && plan.several_ranks())
+      throw InputError(
+          fmt::format("{}: rank {} has more than {} devices, and messages between ranks tell no more apart; choose "
+                      "fewer for a rank with `device` or `sub_devices`, and start more ranks",
+                      plan.requirements.algorithm, plan.rank_of(device), most));
+  }
+  return result;
+}
+
 }  // namespace
 
 HaloExchange::HaloExchange(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
                            BusTraffic& traffic)
     : all_(ranks_of(plan)),
-      most_devices_(static_cast<int>(plan.devices.size())),
+      most_devices_(most_devices_of(plan)),
       border_slices_(plan.requirements.border_slices),
       names_(std::move(names)),
       traffic_(traffic) {
   for (const auto& slab : plan.slabs) {
     slabs_.emplace(slab.device, slab);
     rank_of_.emplace(slab.device, plan.rank_of(slab.device));
-    if (is_here(slab.device)) devices_.emplace(slab.device, devices[plan.number_here(slab.device)]);
+    number_of_.emplace(slab.device, static_cast<int>(plan.number_on_rank(slab.device)));
+    if (is_here(slab.device)) devices_.emplace(slab.device, devices[plan.number_on_rank(slab.device)]);
   }
   for (const auto& [from, unused] : slabs_) {
     offers_[from];

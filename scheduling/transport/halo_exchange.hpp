@@ -20,7 +20,8 @@ namespace halocline {
 /// thread of each device offers its slices and fetches those of the others.
 class HaloExchange {
  public:
-  /// Exchanges halos of the arrays `names`. Keeps a reference to the traffic alone.
+  /// Exchanges halos of the arrays `names`. Keeps a reference to the traffic alone. Throws InputError for more devices
+  /// of a rank than have tags.
   HaloExchange(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
                BusTraffic& traffic);
 
@@ -66,12 +67,12 @@ class HaloExchange {
 
   bool is_here(int device) const { return rank_of_.at(device) == all_.rank(); }
   Stream stream(int from, int to, const DeviceSlab& slab);
-  int tag(int from, int to) const { return from * most_devices_ + to; }
+  int tag(int from, int to) const { return number_of_.at(from) * most_devices_ + number_of_.at(to); }
 
   Ranks& all_;
-  std::map<int, int> rank_of_;  // by device
-  int most_devices_;
-  std::map<int, SlabPlan> slabs_;  // by device
+  std::map<int, int> rank_of_, number_of_;  // by device: its rank, and its number there
+  int most_devices_;                        // of a rank
+  std::map<int, SlabPlan> slabs_;           // by device
   std::int64_t border_slices_;
   std::int64_t low_ = 0, high_ = 0;
   std::map<int, Device> devices_;  // of this process

@@ -18,6 +18,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/transport/launch.hpp"
 #include "scheduling/transport/ranks.hpp"
+#include "scheduling/transport/tags.hpp"
 
 namespace halocline {
 namespace {
@@ -164,7 +165,6 @@ void begin_parts(const MemoryBlocks& blocks, std::vector<MPI_Request>& parts, co
 
 // Messages of the work have a communicator of their own, with tags from 0 on. Those of the control are of the failure
 // of a rank, of a rank that leaves the work, and of the end of the work.
-constexpr int gather_tag = 32767;  // the largest
 enum ControlTag { failure_tag, leave_tag };
 
 class MpiRanks : public Ranks {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "host/opencl/tuned_values.hpp"
+#include "host/opencl/tuning_text.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -13,53 +17,100 @@ namespace {
 
 using nlohmann::json;
 
-// The members that plans depend on, as bytes that keep all numbers as they are.
-std::string packed(const std::vector<DeviceModel>& models) {
-  json list = json::array();
-  for (const DeviceModel& model : models)
-    list.push_back({model.name, model.memory, model.max_allocation, model.bus_bandwidth, model.download_bandwidth,
-                    model.host_copies, model.memory_bandwidth, model.latency, model.rates, model.platform, model.cpu,
-                    model.shares_memory, model.part, model.image_layers});
-  const auto bytes = json::to_cbor(list);
-  return {bytes.begin(), bytes.end()};
-}
-
-std::vector<DeviceModel> unpacked(const std::string& bytes, int rank) {
-  std::vector<DeviceModel> models;
-  for (const json& values : json::from_cbor(bytes)) {
-    DeviceModel& model = models.emplace_back();
-    model.rank = rank;
-    std::size_t n = 0;
-    const auto take = [&](auto& member) { values.at(n++).get_to(member); };
-    take(model.name), take(model.memory), take(model.max_allocation), take(model.bus_bandwidth);
-    take(model.download_bandwidth), take(model.host_copies), take(model.memory_bandwidth), take(model.latency);
-    take(model.rates), take(model.platform), take(model.cpu), take(model.shares_memory), take(model.part);
-    take(model.image_layers);
-  }
-  return models;
-}
-
 const char* kind_of(const DeviceModel& model) {
   return model.cpu ? "a CPU" : "a GPU";
 }
 
+void set_tuning(RankDevice& device, Tuning tuning) {
+  device.model.choices = tuning.choices;
+  device.model.problems = tuning.problems;
+  device.tuning = std::move(tuning);
+}
+
+std::vector<RankDevice> described(const std::vector<Device>& devices) {
+  std::vector<RankDevice> result;
+  for (DeviceModel& model : device_models(devices)) {
+    const Device& device = devices[result.size()];
+    result.push_back({std::move(model), tuned_model(device.info()), tuning_of(device)});
+  }
+  return result;
+}
+
 }  // namespace
+
+std::string packed(const std::vector<RankDevice>& devices) {
+  json list = json::array();
+  for (const auto& [model, tuned_model, tuning] : devices)
+    list.push_back({model.name, model.memory, model.max_allocation, model.bus_bandwidth, model.download_bandwidth,
+                    model.host_copies, model.memory_bandwidth, model.latency, model.rates, model.platform, model.cpu,
+                    model.shares_memory, model.part, model.texel_pairs, model.matrix_units, model.image_side,
+                    model.image_layers, tuned_model, tuning_text(tuning)});
+  const auto bytes = json::to_cbor(list);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<RankDevice> unpacked(const std::string& bytes, int rank) {
+  std::vector<RankDevice> devices;
+  for (const json& values : json::from_cbor(bytes)) {
+    RankDevice& device = devices.emplace_back();
+    DeviceModel& model = device.model;
+    model.rank = rank;
+    std::size_t n = 0;
+    std::string tuning;
+    const auto take = [&](auto& member) { values.at(n++).get_to(member); };
+    take(model.name), take(model.memory), take(model.max_allocation), take(model.bus_bandwidth);
+    take(model.download_bandwidth), take(model.host_copies), take(model.memory_bandwidth), take(model.latency);
+    take(model.rates), take(model.platform), take(model.cpu), take(model.shares_memory), take(model.part);
+    take(model.texel_pairs), take(model.matrix_units), take(model.image_side), take(model.image_layers);
+    take(device.tuned_model), take(tuning);
+    set_tuning(device, parse_tuning(tuning).value_or(Tuning{}));
+  }
+  return devices;
+}
+
+std::vector<std::string> take_one_tuning(std::vector<RankDevice>& devices) {
+  std::vector<std::string> lines;
+  for (const RankDevice& first : devices) {
+    if (first.tuning == Tuning{}) continue;
+    bool differ = false;
+    for (RankDevice& other : devices) {
+      if (other.tuned_model != first.tuned_model || other.tuning == first.tuning) continue;
+      set_tuning(other, first.tuning);
+      differ = true;
+    }
+    if (differ)
+      lines.push_back(fmt::format("{}: all ranks take the tuning of rank {}",
+                                  first.tuned_model.substr(0, first.tuned_model.find('\n')), first.model.rank));
+  }
+  return lines;
+}
 
 void plan_with_all(PlanOptions& options, const std::vector<Device>& devices, Ranks& ranks) {
   if (!ranks.several()) return;
-  const auto lists = ranks.gather("the devices", packed(device_models(devices)));
+  std::vector<RankDevice> all;
+  const auto lists = ranks.gather("the devices", packed(described(devices)));
+  for (std::size_t rank = 0; rank < lists.size(); ++rank)
+    for (RankDevice& device : unpacked(lists[rank], static_cast<int>(rank))) all.push_back(std::move(device));
+  for (std::string& line : take_one_tuning(all))
+    if (std::find(options.notes.begin(), options.notes.end(), line) == options.notes.end())
+      options.notes.push_back(std::move(line));
   options.rank = ranks.rank();
   options.all_devices.clear();
-  for (std::size_t rank = 0; rank < lists.size(); ++rank)
-    for (DeviceModel& model : unpacked(lists[rank], static_cast<int>(rank))) {
-      const DeviceModel& first = options.all_devices.empty() ? model : options.all_devices.front();
-      if (model.cpu != first.cpu)
-        throw InputError(
-            fmt::format("rank {} has {} ({}) where rank 0 has {} ({}), and results are the same on devices "
-                        "of one kind only; choose one for all ranks with `device`",
-                        rank, kind_of(model), model.name, kind_of(first), first.name));
-      options.all_devices.push_back(std::move(model));
-    }
+  auto own = devices.begin();
+  for (auto& [model, tuned_model, tuning] : all) {
+    const DeviceModel& first = options.all_devices.empty() ? model : options.all_devices.front();
+    if (model.cpu != first.cpu)
+      throw InputError(
+          fmt::format("rank {} has {} ({}) where rank 0 has {} ({}), and results are the same on devices "
+                      "of one kind only; choose one for all ranks with `device`",
+                      model.rank, kind_of(model), model.name, kind_of(first), first.name));
+    if (model.rank == options.rank) use_tuning(*own++, std::move(tuning));
+    options.all_devices.push_back(std::move(model));
+  }
+}
+
+std::vector<DeviceModel> models_of_all(const std::vector<Device>& devices, const PlanOptions& options) {
+  return options.all_devices.empty() ? device_models(devices) : options.all_devices;
 }
 
 void require_same_plan(const Plan& plan, Ranks& ranks) {
@@ -67,10 +118,8 @@ void require_same_plan(const Plan& plan, Ranks& ranks) {
   const auto plans = ranks.gather("the plan", plan.json().dump());
   for (std::size_t rank = 1; rank < plans.size(); ++rank)
     if (plans[rank] != plans.front())
-      throw Error(
-          fmt::format("{}: rank {} made another plan than rank 0; use the same build and settings on all nodes, "
-                      "and the same tuning: a folder of caches that all see, or none",
-                      plan.requirements.algorithm, rank));
+      throw Error(fmt::format("{}: rank {} made another plan than rank 0; use the same build and settings on all nodes",
+                              plan.requirements.algorithm, rank));
 }
 
 ValueRange range_of_all(const Plan& plan, ValueRange own) {

@@ -1,10 +1,15 @@
 #include "scheduling/transport/rank_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "host/system/error.hpp"
 #include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/transport/rank_devices.hpp"
+#include "scheduling/transport/tags.hpp"
 
 namespace halocline {
 namespace {
@@ -50,16 +55,23 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
 RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks,
                    Range views)
     : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {
+  std::map<int, int> parts_of_rank;
   for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
     for (const RayPiece& piece : chain.pieces(slab)) {
       const auto add = [&](std::size_t to, Range rows, bool complete) {
         if (const Range both = common(rows, piece.rows); !both.empty())
-          parts_.push_back({{slab, to, both}, piece.rows, complete});
+          parts_.push_back({{slab, to, both}, piece.rows, complete, first_ray_tag + parts_of_rank[rank_of(slab)]++});
       };
       for (const RayLink& link : chain.links())
         if (link.from == slab && rank_of(link.to) != rank_of(slab)) add(link.to, link.rows, false);
       for (const Range rows : chain.ends(slab)) add(slab, rows, true);
     }
+  for (const Part& part : parts_)
+    if (part.tag >= work_tags)
+      throw Error(
+          fmt::format("{}: the rows of rank {} are in more parts than there are tags of messages; start more "
+                      "ranks, or give more `device_memory`, for fewer slabs",
+                      plan.requirements.algorithm, rank_of(part.link.from)));
 }
 
 void RayRoute::each_stack(std::int64_t batch, Range rows,
@@ -71,19 +83,15 @@ void RayRoute::each_stack(std::int64_t batch, Range rows,
                  row * unsigned_count(all)});
 }
 
-int RayRoute::tag_of(const Part& part) const {
-  return first_ray_tag + static_cast<int>(&part - parts_.data());
-}
-
 void RayRoute::send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part) {
   each_stack(batch, part.link.rows, [&](const std::string& array, const MemoryBlocks& rows) {
-    sent.push_back(ranks_.send(rank, tag_of(part), rows, transport_.owner(array)));
+    sent.push_back(ranks_.send(rank, part.tag, rows, transport_.owner(array)));
   });
 }
 
 void RayRoute::receive(std::vector<Message>& messages, std::int64_t batch, const Part& part) {
   each_stack(batch, part.link.rows, [&](const std::string&, const MemoryBlocks& rows) {
-    messages.push_back(ranks_.receive(rank_of(part.link.from), tag_of(part), rows));
+    messages.push_back(ranks_.receive(rank_of(part.link.from), part.tag, rows));
   });
 }
 

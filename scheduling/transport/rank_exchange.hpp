@@ -46,18 +46,18 @@ class RayRoute {
 
  private:
   // Rows of a piece that go to one slab, or, those that are complete, to all ranks. Its messages have a tag of their
-  // own (its number), and are sent and awaited batch by batch.
+  // own among those of its rank, and are sent and awaited batch by batch.
   struct Part {
     RayLink link;
     Range piece;
     bool complete;
+    int tag;
   };
   // Calls work(array, rows of the views of a batch).
   void each_stack(std::int64_t batch, Range rows,
                   const std::function<void(const std::string&, const MemoryBlocks&)>& work);
   void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
   void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
-  int tag_of(const Part& part) const;
   int rank_of(std::size_t slab) const { return plan_.rank_of(plan_.slabs[slab].device); }
 
   Transport& transport_;

@@ -29,6 +29,16 @@ bool is_off() {
   return text == "off" || text == "OFF" || text == "0";
 }
 
+std::string bytes_of(double number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+double number_of(const std::string& bytes) {
+  double number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
 }  // namespace
 
 void Message::wait() {
@@ -73,10 +83,11 @@ std::vector<std::string> Ranks::gather(const std::string& what, const std::strin
 }
 
 double Ranks::of_first(const std::string& what, double own) {
-  std::string bytes(sizeof(double), '\0');
-  std::memcpy(bytes.data(), &own, sizeof(double));
-  const std::string first = of_first(what, bytes);
-  std::memcpy(&own, first.data(), sizeof(double));
+  return number_of(of_first(what, bytes_of(own)));
+}
+
+double Ranks::least(const std::string& what, double own) {
+  for (const std::string& bytes : gather(what, bytes_of(own))) own = std::min(own, number_of(bytes));
   return own;
 }
 

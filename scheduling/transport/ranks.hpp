@@ -61,6 +61,8 @@ class Ranks {
   /// The text, or number, of the first rank, on all of them.
   std::string of_first(const std::string& what, const std::string& own) { return gather(what, own).front(); }
   double of_first(const std::string& what, double own);
+  /// The least number of all ranks, on all of them.
+  double least(const std::string& what, double own);
   /// True on all ranks where it is on any of them.
   bool any(const std::string& what, bool own);
 

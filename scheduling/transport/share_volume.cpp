@@ -7,12 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/transport/tags.hpp"
+
 namespace halocline {
-namespace {
-
-constexpr int volume_tag = 32766;  // above those of rank_exchange.cpp
-
-}  // namespace
 
 void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* voxels) {
   if (!ranks.several()) return;

@@ -4,6 +4,7 @@
 # Programs are the functions test_* below.
 set -euo pipefail
 halocline=$(realpath "$1")
+sources=$(realpath "$(dirname "$0")/../..")
 mpirun=$2
 folder=$3
 program=$4
@@ -292,6 +293,36 @@ test_memory() {
   local scan=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
   survives "${scan[@]}" --method cgls --iterations 5 --checkpoint state --checkpoint-every 0
   survives "${scan[@]}" --method os-sart --iterations 2
+}
+
+# Ranks with a folder of caches each: one tuning counts for all, and a form that one of them computes wrongly for none.
+test_tuning() {
+  [ -n "${HALOCLINE_STORE_TUNING:-}" ] || { echo "skipped: no program that stores tuning" && exit 77; }
+  make_volume
+  local n=${ranks[0]} rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
+  # tuned RANK NAME VALUE...
+  tuned() { HALOCLINE_CACHE_DIR=$PWD/cache.$1 "$HALOCLINE_STORE_TUNING" "${@:2}"; }
+  # agree KERNEL TEXT COMMAND...: the bits of one process, by that kernel, with TEXT in the output.
+  agree() {
+    one "${@:3}" -o whole.mha --log-level error
+    timeout $limit "$mpirun" -n "$n" bash -c \
+      "export HALOCLINE_CACHE_DIR=\$PWD/cache.$rank; [ ! -d cl.$rank ] || export HALOCLINE_CL_PATH=\$PWD/cl.$rank; exec \"\$@\"" - \
+      "$halocline" "${@:3}" -o v.mha --report report.json >log 2>&1 || { cat log && fail "exit code $?: ${*:3}"; }
+    cmp whole.mha v.mha || fail "other bits: ${*:3}"
+    grep -q "$2" log || { cat log && fail "no '$2' in the output of ${*:3}"; }
+    grep -q "\"$1\"" report.json || { grep -A9 '"kernels"' report.json && fail "not by $1: ${*:3}"; }
+    echo "the same by $1: $(grep -o "$2" log | head -1)"
+  }
+  local denoise=(denoise -i noisy.mha --method pdu --alpha 20 --gap 0 --iterations 31)
+  tuned 1 "stages of pdu" 2
+  agree pdu_fused_iterate "all ranks take the tuning of rank 1" "${denoise[@]}"
+  tuned 0 "stages of pdu" 1
+  agree pdu_fused_iterate "all ranks take the tuning of rank 0" "${denoise[@]}"
+  mkdir cl.1
+  { echo "#define KERNELS_VERSION 1" && sed 's/lambda = pass.lambda/lambda = 0.9f * pass.lambda/' "$sources/cl/pdu_fused.cl"; } \
+    >cl.1/pdu_fused.cl
+  ! cmp -s "$sources/cl/pdu_fused.cl" <(tail -n +2 cl.1/pdu_fused.cl) || fail "pdu_fused.cl is not made wrong"
+  agree pdu_primal "rank 1: PDU, 1 iteration a pass is wrong" "${denoise[@]}"
 }
 
 # Bytes between ranks are as --dry-run and the report predict them, and the trace has all ranks.

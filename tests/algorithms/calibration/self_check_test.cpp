@@ -15,6 +15,9 @@
 #include <memory>
 #include <set>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/fdk/row_filter.hpp"
@@ -27,6 +30,7 @@
 #include "host/system/log.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/fault_layer.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace halocline::self_check_test {
 namespace {
@@ -162,6 +166,37 @@ TEST_F(SelfCheck, AWrongRowFilterIsNotUsed) {
   EXPECT_EQ(longest_local_rows(devices_), 0u);
   check_variant(local_rows_variant(), devices_.front(), true);
   EXPECT_EQ(longest_local_rows(devices_), longest_rows_in(devices_.front().info()));
+}
+
+// The first of two ranks, of which the other answers what it is asked so.
+class Asking : public Ranks {
+ public:
+  explicit Asking(std::string answer) : answer_(std::move(answer)) {}
+  int size() const override { return 2; }
+
+ protected:
+  std::vector<std::string> gather_bytes(const std::string& own) override {
+    return {own, own.substr(0, own.find('\n') + 1) + answer_};
+  }
+
+ private:
+  std::string answer_;
+};
+
+TEST_F(SelfCheck, AFormThatIsWrongOnAnotherRankIsNotUsed) {
+  const Variant variant = fused_variant(false, 1);
+  check_variant(variant, devices_.front(), true);
+  Asking right(""), wrong("it is wrong on a card");
+  EXPECT_TRUE(variant_works(variant, devices_, "others serve", right));
+  EXPECT_FALSE(variant_works(variant, devices_, "others serve", wrong));
+}
+
+TEST_F(SelfCheck, RanksThatTransformByOtherLibrariesAreRefused) {
+  use_fft_library(devices_.front(), FftLibrary::vkfft);
+  Asking same("VkFFT"), other("clFFT");
+  EXPECT_NO_THROW(require_one_fft_library(devices_, same));
+  EXPECT_THAT(refusal_of<InputError>([&] { require_one_fft_library(devices_, other); }),
+              HasSubstr("rank 1 transforms rows by clFFT and rank 0 by VkFFT"));
 }
 
 // Each length is a program, and a job waits for the compiler of all that are checked.

@@ -62,7 +62,7 @@ TEST_P(MatrixSolvers, FindTheImageOfRays) {
 TEST(MatrixSolver, HalfVectorsDelayConjugateGradients) {
   const Reconstructed half = scan().reconstructed(parameters_of("cgls", OperatorForm::matrix_half)),
                       two = scan().reconstructed(parameters_of("cgls", OperatorForm::matrix));
-  if (!matrix_units_serve(device())) {
+  if (!matrix_units_serve(device_models(device()), device())) {
     EXPECT_TRUE(half.x.voxels == two.x.voxels);
     return;
   }

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline::stop_rule_test {
 namespace {
@@ -51,6 +53,42 @@ TEST_F(Stopping, ATimeThatIsOverBeforeTheFirstIterationAllowsNone) {
   TimeLimit time(1e-9);
   wait(0.001);
   EXPECT_EQ(time.count(10), 0);
+}
+
+// The first of two ranks, of which the other leaves the work when `leaves` says so.
+class Leaving : public Ranks {
+ public:
+  int size() const override { return 2; }
+  bool leaves = false;
+
+ protected:
+  std::vector<std::string> gather_bytes(const std::string& own) override {
+    if (leaves) throw ClError("another rank begins again", failed_before, {});
+    return {own, own.substr(0, own.find('\n') + 1) + "0"};
+  }
+};
+
+TEST_F(Stopping, AnInterruptOfAnAttemptThatRanksLeaveCountsInTheNext) {
+  for (const bool known : {false, true}) {  // to all, before one of them left
+    Leaving ranks;
+    request_interrupt(true);
+    {
+      CommonStop stop(true, ranks);
+      if (known) {
+        stop.begin(5);
+        EXPECT_FALSE(stop.may_begin(0));
+      }
+      ranks.leaves = true;
+      EXPECT_THROW(known ? stop.end() : stop.begin(5), ClError);
+    }
+    ranks.leaves = false;
+    CommonStop stop(true, ranks);
+    stop.begin(5);
+    EXPECT_FALSE(stop.may_begin(0));
+    stop.end();
+    EXPECT_TRUE(stop.interrupted());
+  }
+  EXPECT_FALSE(interrupt_requested()) << "a run that came to its end has answered it";
 }
 
 TEST_F(Stopping, WithoutKeepingCtrlCThrows) {

@@ -16,6 +16,7 @@
 
 #include "host/system/error.hpp"
 #include "scheduling/planning/plan.hpp"
+#include "scheduling/transport/halo_exchange.hpp"
 #include "scheduling/transport/launch.hpp"
 #include "scheduling/transport/rank_devices.hpp"
 #include "tests/support/refusal.hpp"
@@ -83,6 +84,11 @@ TEST(Ranks, GatherByRankAndDetectOthersThatAreElsewhere) {
   EXPECT_THAT(same.gather("sums", std::string("a\0b", 3)), ElementsAre(std::string("a\0b", 3), "1\n2", ""));
   EXPECT_TRUE(Given({"stop\n0", "stop\n1"}).any("stop", false));
   EXPECT_FALSE(Given({"stop\n0", "stop\n0"}).any("stop", false));
+  const auto as_sent = [](double number) {
+    return "rows\n" + std::string(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  EXPECT_EQ(Given({as_sent(64), as_sent(256)}).least("rows", 128), 64);
+  EXPECT_EQ(Given({as_sent(64), as_sent(256)}).least("rows", 0.5), 0.5);
   EXPECT_THAT(refusal_of<Error>([] {
                 Given({"sums\n", "the plan\nx"}).gather("sums", "");
               }),
@@ -178,7 +184,7 @@ TEST(RankPlans, EachRankHasAPartOfTheSamePlan) {
         at = slab.interior.end;
         if (!plan.is_here(slab.device)) continue;
         here += slab.interior.count();
-        EXPECT_EQ(plan.number_here(slab.device), 0u);
+        EXPECT_EQ(plan.number_on_rank(slab.device), 0u);
         EXPECT_THAT(plan.device_name(slab.device), HasSubstr("rank " + std::to_string(rank) + ": device"));
       }
       EXPECT_EQ(at, 93);
@@ -191,6 +197,81 @@ TEST(RankPlans, ARankWithoutSlicesIsNamed) {
   EXPECT_NO_THROW(make_plan(back_projection(4), {}, options_of(2, 0)));
   EXPECT_THAT(refusal_of<PlanError>([] { make_plan(back_projection(2), {}, options_of(5, 0)); }),
               HasSubstr("would have nothing to do, as there is too little for all: 2 slices; start fewer ranks"));
+}
+
+TEST(RankPlans, MoreDevicesOfARankThanHaveTagsAreRefused) {
+  const auto exchange = [](int of_each) {
+    Plan plan;
+    plan.requirements.algorithm = "pdu";
+    for (int device = 0; device < 2 * of_each; ++device) plan.devices.emplace_back().rank = device / of_each;
+    BusTraffic traffic;
+    HaloExchange(plan, {}, {"u"}, traffic);
+  };
+  EXPECT_NO_THROW(exchange(181));
+  EXPECT_THAT(refusal_of<InputError>([&] { exchange(182); }),
+              HasSubstr("pdu: rank 0 has more than 181 devices, and messages between ranks tell no more apart; choose "
+                        "fewer for a rank with `device`"));
+}
+
+RankDevice device_with(int rank, const std::string& model, const Tuning& tuning) {
+  RankDevice device;
+  device.model.rank = rank;
+  device.model.name = model;
+  device.tuned_model = model + "\na platform";
+  device.tuning = tuning;
+  return device;
+}
+
+TEST(RankDevices, ArriveWithAllThatPlansAndFormsDependOn) {
+  Tuning tuning;
+  tuning.groups["joseph_project"] = {8, 4, 2};
+  tuning.choices["stages of pdu"] = "2";
+  tuning.classes = {"pdu"};
+  const auto problem = *problem_class({300, 300, 1200}, {300, 1548, 3});
+  tuning.problems[problem].choices["exact back-projection"] = "images";
+  RankDevice sent = device_with(0, "card", tuning);
+  sent.model.memory = std::size_t{3} << 40;
+  sent.model.latency = 0.1 + 0.2;
+  sent.model.rates["pdu"] = 1.0 / 3;
+  sent.model.texel_pairs = true;
+  sent.model.matrix_units = MatrixUnits::amd_32;
+  sent.model.image_side = 16384;
+  sent.model.image_layers = 2048;
+  const auto arrived = unpacked(packed({sent, device_with(0, "other", {})}), 5);
+  ASSERT_EQ(arrived.size(), 2u);
+  const DeviceModel& model = arrived.front().model;
+  EXPECT_EQ(model.rank, 5);
+  EXPECT_EQ(model.name, "card");
+  EXPECT_EQ(model.memory, sent.model.memory);
+  EXPECT_EQ(model.latency, sent.model.latency);
+  EXPECT_EQ(model.rates, sent.model.rates);
+  EXPECT_TRUE(model.texel_pairs);
+  EXPECT_EQ(model.matrix_units, MatrixUnits::amd_32);
+  EXPECT_EQ(model.image_side, 16384u);
+  EXPECT_EQ(model.image_layers, 2048u);
+  EXPECT_EQ(model.choices, tuning.choices);
+  EXPECT_EQ(model.problems, tuning.problems);
+  EXPECT_EQ(arrived.front().tuned_model, sent.tuned_model);
+  EXPECT_TRUE(arrived.front().tuning == tuning);
+  EXPECT_EQ(arrived.back().model.name, "other");
+  EXPECT_FALSE(arrived.back().model.texel_pairs);
+}
+
+TEST(RankDevices, OfAModelHaveTheTuningOfTheFirstThatIsTuned) {
+  Tuning one, other, of_b;
+  one.choices["stages of pdu"] = "1";
+  other.choices["stages of pdu"] = "2";
+  of_b.groups["pdu_dual"] = {64, 2, 1};
+  std::vector<RankDevice> devices{device_with(0, "A", {}), device_with(1, "B", of_b), device_with(1, "A", one),
+                                  device_with(2, "A", other), device_with(3, "C", {})};
+  EXPECT_THAT(take_one_tuning(devices), ElementsAre("A: all ranks take the tuning of rank 1"));
+  for (const int n : {0, 2, 3}) {
+    EXPECT_TRUE(devices[static_cast<std::size_t>(n)].tuning == one) << n;
+    EXPECT_EQ(devices[static_cast<std::size_t>(n)].model.choices, one.choices) << n;
+  }
+  EXPECT_TRUE(devices[1].tuning == of_b);
+  EXPECT_TRUE(devices[4].tuning == Tuning{});
+  EXPECT_TRUE(take_one_tuning(devices).empty()) << "they have it now";
 }
 
 TEST(RankPlans, PlansThatDifferAreRefused) {
