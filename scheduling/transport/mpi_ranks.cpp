@@ -1,6 +1,6 @@
 // The ranks of MPI, the only place that knows it. Calls are serialised, and none waits within the library, but for long
 // messages, for which a rank looks most of the time: ranks that share processors would take them from those that
-// compute.
+// compute. A thread looks for messages that nobody waits for yet.
 #define OMPI_SKIP_MPICXX  // the C++ interface of MPI 2
 #define MPICH_SKIP_MPICXX
 #include <fmt/format.h>
@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -76,6 +78,64 @@ bool is_long(const MemoryBlocks& blocks) {
   return blocks.bytes * blocks.count >= long_message;
 }
 
+// Messages whose bytes move while a rank calls MPI; those of fewer bytes go at once.
+constexpr std::size_t handled_message = std::size_t{1} << 12;
+
+// Calls MPI again and again from a thread of its own while messages are under way, as nobody waits for them before the
+// kernels beside them have ended. Long calls have moved bytes, so that the next one follows at once.
+class Progress {
+ public:
+  // call_mpi may throw, after which nothing is called: who waits meets the same error.
+  explicit Progress(std::function<void()> call_mpi) : call_mpi_(std::move(call_mpi)), thread_([this] { run(); }) {}
+  ~Progress() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // A message under way, while it lives.
+  std::shared_ptr<void> begin(const MemoryBlocks& blocks) {
+    if (blocks.bytes * blocks.count < handled_message) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      ++under_way_;
+    }
+    changed_.notify_one();
+    return {this, [](Progress* progress) { --progress->under_way_; }};
+  }
+
+ private:
+  void run() {
+    constexpr std::chrono::microseconds pause{50}, moves_bytes{20};
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ends_ || under_way_ > 0; });
+      if (ends_) return;
+      lock.unlock();
+      const auto begin = std::chrono::steady_clock::now();
+      try {
+        call_mpi_();
+      } catch (const Error&) {
+        return;
+      }
+      if (std::chrono::steady_clock::now() - begin < moves_bytes) std::this_thread::sleep_for(pause);
+      lock.lock();
+    }
+  }
+
+  std::function<void()> call_mpi_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::atomic<int> under_way_{0};
+  std::thread thread_;
+};
+
 // True if all have ended. Of a long message, some bytes move at each look, so that it is worth more than one.
 bool all_ended(std::vector<MPI_Request>& parts, bool is_long) {
   constexpr std::chrono::milliseconds a_while{2};
@@ -91,8 +151,8 @@ bool all_ended(std::vector<MPI_Request>& parts, bool is_long) {
 // Parts of a message, each of which is as long as MPI counts.
 class Sending : public Message::Request {
  public:
-  Sending(Abandoned& abandoned, std::shared_ptr<const void> memory, bool is_long)
-      : abandoned_(abandoned), memory_(std::move(memory)), is_long_(is_long) {}
+  Sending(Abandoned& abandoned, std::shared_ptr<const void> memory, bool is_long, std::shared_ptr<void> progress)
+      : abandoned_(abandoned), memory_(std::move(memory)), is_long_(is_long), progress_(std::move(progress)) {}
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
   ~Sending() override {
@@ -106,11 +166,13 @@ class Sending : public Message::Request {
   Abandoned& abandoned_;
   std::shared_ptr<const void> memory_;
   bool is_long_;
+  std::shared_ptr<void> progress_;
 };
 
 class Receiving : public Message::Request {
  public:
-  Receiving(std::atomic<std::uint64_t>* received, bool is_long) : received_(received), is_long_(is_long) {}
+  Receiving(std::atomic<std::uint64_t>* received, bool is_long, std::shared_ptr<void> progress)
+      : received_(received), is_long_(is_long), progress_(std::move(progress)) {}
   Receiving(const Receiving&) = delete;
   Receiving& operator=(const Receiving&) = delete;
   // The memory is about to go.
@@ -136,6 +198,7 @@ class Receiving : public Message::Request {
  private:
   std::atomic<std::uint64_t>* received_;  // nullptr: not counted
   bool is_long_;
+  std::shared_ptr<void> progress_;
 };
 
 // begin_part(first byte, count, type, request), the same for a message that is sent and its receiver.
@@ -180,8 +243,10 @@ class MpiRanks : public Ranks {
     counts_.emplace(size_);
     if (rank_ == 0) call(MPI_Irecv, &failed_, 1, MPI_BYTE, MPI_ANY_SOURCE, failure_tag, control_, &failure_);
     await_leaver();
+    progress_.emplace([this] { count_leavers(); });
   }
   ~MpiRanks() override {
+    progress_.reset();
     abandon(failure_);
     abandon(leaver_);
     MPI_Comm_free(&work_);
@@ -235,7 +300,7 @@ class MpiRanks : public Ranks {
 
  private:
   Message begin_send(MPI_Comm comm, int to, int tag, const MemoryBlocks& from, std::shared_ptr<const void> owner) {
-    auto request = std::make_unique<Sending>(abandoned_, std::move(owner), is_long(from));
+    auto request = std::make_unique<Sending>(abandoned_, std::move(owner), is_long(from), progress_->begin(from));
     begin_parts(from, request->parts, [&](std::byte* first, int count, MPI_Datatype type, MPI_Request* part) {
       call(MPI_Isend, first, count, type, to, tag, comm, part);
     });
@@ -243,8 +308,9 @@ class MpiRanks : public Ranks {
     return Message(std::move(request));
   }
   Message begin_receive(MPI_Comm comm, int from, int tag, const MemoryBlocks& to) {
-    auto request = std::make_unique<Receiving>(
-        comm == work_ ? &counts_->received[static_cast<std::size_t>(from)] : nullptr, is_long(to));
+    auto request =
+        std::make_unique<Receiving>(comm == work_ ? &counts_->received[static_cast<std::size_t>(from)] : nullptr,
+                                    is_long(to), progress_->begin(to));
     begin_parts(to, request->parts, [&](std::byte* first, int count, MPI_Datatype type, MPI_Request* part) {
       call(MPI_Irecv, first, count, type, from, tag, comm, part);
     });
@@ -371,6 +437,7 @@ class MpiRanks : public Ranks {
   MPI_Request leaver_ = MPI_REQUEST_NULL;
   std::mutex leaver_mutex_;
   std::atomic<int> leavers_{0};
+  std::optional<Progress> progress_;
 };
 
 }  // namespace

@@ -72,6 +72,19 @@ RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain
           fmt::format("{}: the rows of rank {} are in more parts than there are tags of messages; start more "
                       "ranks, or give more `device_memory`, for fewer slabs",
                       plan.requirements.algorithm, rank_of(part.link.from)));
+  for (Part& part : parts_) {
+    part.comes = part.complete && is_elsewhere(part.link.from) && !is_touched_here(chain, part.link.rows);
+    if (part.comes) receive_all(coming_, part);
+  }
+}
+
+bool RayRoute::is_touched_here(const RayChain& chain, Range rows) const {
+  for (std::size_t slab = 0; slab < plan_.slabs.size(); ++slab) {
+    if (is_elsewhere(slab)) continue;
+    for (const RayPiece& piece : chain.pieces(slab))
+      if (!common(piece.rows, rows).empty()) return true;
+  }
+  return false;
 }
 
 void RayRoute::each_stack(std::int64_t batch, Range rows,
@@ -114,15 +127,16 @@ void RayRoute::fetch(const RayLink& link, std::int64_t batch) {
   for (auto& message : messages) message.wait();
 }
 
+void RayRoute::receive_all(std::vector<Message>& messages, const Part& part) {
+  for (std::int64_t batch = views_.begin; batch < views_.end; batch += plan_.batch) receive(messages, batch, part);
+}
+
 // Rows that were sent on are overwritten by the sums of all slabs afterwards.
 void RayRoute::end() {
   for (auto& message : sent_on_) message.wait();
-  std::vector<Message> messages;
-  for (const Part& part : parts_) {
-    if (!part.complete || !is_elsewhere(part.link.from)) continue;
-    for (std::int64_t batch = views_.begin; batch < views_.end; batch += plan_.batch) receive(messages, batch, part);
-  }
-  for (auto& message : messages) message.wait();
+  for (const Part& part : parts_)
+    if (part.complete && is_elsewhere(part.link.from) && !part.comes) receive_all(coming_, part);
+  for (auto& message : coming_) message.wait();
   for (auto& message : sent_to_all_) message.wait();
 }
 

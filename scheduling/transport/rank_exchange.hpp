@@ -52,12 +52,15 @@ class RayRoute {
     Range piece;
     bool complete;
     int tag;
+    bool comes = false;  // it is received from the beginning on, as no slab here touches its rows
   };
   // Calls work(array, rows of the views of a batch).
   void each_stack(std::int64_t batch, Range rows,
                   const std::function<void(const std::string&, const MemoryBlocks&)>& work);
   void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
   void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
+  void receive_all(std::vector<Message>& messages, const Part& part);
+  bool is_touched_here(const RayChain& chain, Range rows) const;
   int rank_of(std::size_t slab) const { return plan_.rank_of(plan_.slabs[slab].device); }
 
   Transport& transport_;
@@ -67,7 +70,7 @@ class RayRoute {
   Range views_;
   std::vector<Part> parts_;
   std::mutex mutex_;
-  std::vector<Message> sent_on_, sent_to_all_;
+  std::vector<Message> sent_on_, sent_to_all_, coming_;
 };
 
 }  // namespace halocline

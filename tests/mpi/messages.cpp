@@ -80,7 +80,7 @@ void as_halos(halocline::Ranks& all, int other, const Memory& out, const Memory&
 
 int main(int argc, char** argv) {
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);  // ranks have a thread that calls MPI, too
   {
     const halocline::RanksInUse joined;
     halocline::Ranks& all = halocline::ranks();
