@@ -152,6 +152,19 @@ TEST(Documents, LinksLeadSomewhere) {
   EXPECT_GT(links, 40u);
 }
 
+TEST(Documents, LinksLeadToWhatIsInstalled) {
+  std::set<std::string> installed{"LICENSE", "CITATION.cff"};
+  for (const auto& page : pages()) installed.insert(page.lexically_relative(root).generic_string());
+  for (const auto& page : pages())
+    for (const auto& link : links_of(page)) {
+      if (link.file.empty()) continue;
+      const fs::path target = (page.parent_path() / link.file).lexically_normal();
+      const std::string path = target.lexically_relative(root).generic_string();
+      EXPECT_TRUE(installed.contains(path) || path.starts_with("docs/") || path.starts_with("benchmarks/results/"))
+          << page << " links to " << path << ", which is not installed with the documents: name it in backticks";
+    }
+}
+
 TEST(Documents, EveryPageIsLinked) {
   std::set<fs::path> linked;
   for (const auto& page : pages())

@@ -4,6 +4,8 @@
 #include "algorithms/fdk/row_filter_variants.hpp"
 #include "algorithms/matrix/matrix_variants.hpp"
 #include "algorithms/projectors/scan_forms.hpp"
+#include "host/opencl/work_groups.hpp"
+#include "host/system/error.hpp"
 
 namespace halocline {
 

@@ -122,6 +122,13 @@ test_program() {
 test_mpi4py() {
   "$HALOCLINE_PYTHON" -c 'import mpi4py' 2>/dev/null || { echo "skipped: no mpi4py" && exit 77; }
   test_program
+  same w.mha -- denoise -i ../run-1/v.mha --method pdu --alpha 20 --iterations 31 -o w.mha
+  same x.mha -- reconstruct -i ../scan.mha --geometry ../scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method cgls \
+    --iterations 3 -o x.mha
+  timeout $limit "$mpirun" -n "${ranks[0]}" "$HALOCLINE_PYTHON" "$(dirname "$halocline")/mpi4py_functions.py" >log 2>&1 || {
+    cat log && fail "functions of the package"
+  }
+  grep "the same: jobs" log || { cat log && fail "functions of the package say nothing"; }
 }
 test_filters() {
   make_volume
