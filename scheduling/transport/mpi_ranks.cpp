@@ -201,6 +201,9 @@ class Receiving : public Message::Request {
   std::shared_ptr<void> progress_;
 };
 
+// Blocks of which each is a message: libraries copy large ones faster, or let the network read them where they lie.
+constexpr std::size_t large_block = std::size_t{256} << 10;
+
 // begin_part(first byte, count, type, request), the same for a message that is sent and its receiver.
 template <class Function>
 void begin_parts(const MemoryBlocks& blocks, std::vector<MPI_Request>& parts, const Function& begin_part) {
@@ -209,7 +212,7 @@ void begin_parts(const MemoryBlocks& blocks, std::vector<MPI_Request>& parts, co
     begin_part(first, count, type, &parts.back());
   };
   const std::size_t together = blocks.bytes > 0 ? most_bytes_a_part / blocks.bytes : blocks.count;
-  if (blocks.count > 1 && together > 1) {
+  if (blocks.count > 1 && together > 1 && blocks.bytes < large_block) {
     for (std::size_t n = 0; n < blocks.count; n += together) {
       MPI_Datatype type = MPI_DATATYPE_NULL;
       call(MPI_Type_create_hvector, static_cast<int>(std::min(together, blocks.count - n)),

@@ -72,7 +72,9 @@ RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain
           fmt::format("{}: the rows of rank {} are in more parts than there are tags of messages; start more "
                       "ranks, or give more `device_memory`, for fewer slabs",
                       plan.requirements.algorithm, rank_of(part.link.from)));
+  const auto batches = static_cast<std::size_t>((views_.count() + plan_.batch - 1) / plan_.batch);
   for (Part& part : parts_) {
+    if (!part.complete && !is_elsewhere(part.link.from)) links_left_ += batches;
     part.comes = part.complete && is_elsewhere(part.link.from) && !is_touched_here(chain, part.link.rows);
     if (part.comes) receive_all(coming_, part);
   }
@@ -112,10 +114,21 @@ void RayRoute::pass_on(std::size_t slab, std::int64_t batch, Range piece) {
   const std::lock_guard lock(mutex_);
   for (const Part& part : parts_) {
     if (part.link.from != slab || part.piece != piece) continue;
-    if (!part.complete) send(sent_on_, rank_of(part.link.to), batch, part);
-    for (int rank = 0; part.complete && rank < ranks_.size(); ++rank)
-      if (rank != ranks_.rank()) send(sent_to_all_, rank, batch, part);
+    if (part.complete) {
+      held_.push_back({&part, batch});
+    } else {
+      send(sent_on_, rank_of(part.link.to), batch, part);
+      --links_left_;
+    }
   }
+  if (links_left_ == 0) send_held();
+}
+
+void RayRoute::send_held() {
+  for (const auto& [part, batch] : held_)
+    for (int rank = 0; rank < ranks_.size(); ++rank)
+      if (rank != ranks_.rank()) send(sent_to_all_, rank, batch, *part);
+  held_.clear();
 }
 
 void RayRoute::fetch(const RayLink& link, std::int64_t batch) {

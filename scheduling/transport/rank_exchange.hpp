@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduling/planning/plan.hpp"
@@ -58,6 +59,7 @@ class RayRoute {
   void each_stack(std::int64_t batch, Range rows,
                   const std::function<void(const std::string&, const MemoryBlocks&)>& work);
   void send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part);
+  void send_held();
   void receive(std::vector<Message>& messages, std::int64_t batch, const Part& part);
   void receive_all(std::vector<Message>& messages, const Part& part);
   bool is_touched_here(const RayChain& chain, Range rows) const;
@@ -71,6 +73,10 @@ class RayRoute {
   std::vector<Part> parts_;
   std::mutex mutex_;
   std::vector<Message> sent_on_, sent_to_all_, coming_;
+  // Complete rows of batches, which go when no link is left to go: other ranks wait for those, and messages overtake no
+  // others.
+  std::vector<std::pair<const Part*, std::int64_t>> held_;
+  std::size_t links_left_ = 0;
 };
 
 }  // namespace halocline
