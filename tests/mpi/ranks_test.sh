@@ -307,7 +307,7 @@ test_tuning() {
     one "${@:3}" -o whole.mha --log-level error
     timeout $limit "$mpirun" -n "$n" bash -c \
       "export HALOCLINE_CACHE_DIR=\$PWD/cache.$rank; [ ! -d cl.$rank ] || export HALOCLINE_CL_PATH=\$PWD/cl.$rank; exec \"\$@\"" - \
-      "$halocline" "${@:3}" -o v.mha --report report.json >log 2>&1 || { cat log && fail "exit code $?: ${*:3}"; }
+      "$halocline" "${@:3}" -o v.mha --report report.json >log 2>&1 || { cat log && fail "${*:3}"; }
     cmp whole.mha v.mha || fail "other bits: ${*:3}"
     grep -q "$2" log || { cat log && fail "no '$2' in the output of ${*:3}"; }
     grep -q "\"$1\"" report.json || { grep -A9 '"kernels"' report.json && fail "not by $1: ${*:3}"; }
