@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 #include <optional>
 
 #include "algorithms/denoise/denoise.hpp"
@@ -16,6 +15,7 @@
 #include "host/system/error.hpp"
 #include "scheduling/planning/range_set.hpp"
 #include "scheduling/transport/ranks.hpp"
+#include "scheduling/transport/share_volume.hpp"
 
 namespace halocline {
 namespace {
@@ -27,34 +27,17 @@ std::uint64_t mixed(std::uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-// The voxels that a rank makes of a result in host memory.
-class SinkOfRank : public VolumeSink {
- public:
-  explicit SinkOfRank(MemorySink& whole) : whole_(whole) {}
-  const Grid& grid() const override { return whole_.grid(); }
-  void write(std::size_t first, std::size_t count, float* from) override {
-    std::copy_n(from, count, whole_.data() + first);
-    const std::lock_guard lock(mutex_);
-    made_.add(range_of(first, count));
-  }
-  // Those of all ranks add up to that of one which makes all voxels.
-  std::uint64_t sum() {
-    const Range all = range_of(0, grid().count());
-    RangeSet others;
-    for (const Range& range : made_.missing(all)) others.add(range);
-    std::uint64_t sum = 0;
-    for (const Range& range : others.missing(all))
-      for (auto n = unsigned_count(range.begin); n < unsigned_count(range.end); ++n)
-        sum +=
-            mixed((std::uint64_t{n} << 32) ^ (std::uint64_t{n} >> 16) ^ std::bit_cast<std::uint32_t>(whole_.data()[n]));
-    return sum;
-  }
-
- private:
-  MemorySink& whole_;
-  std::mutex mutex_;
-  RangeSet made_;
-};
+// A sum over voxels and their places: those of parts add up to that of all.
+std::uint64_t sum_of(const float* voxels, const RangeSet& made, std::size_t count) {
+  const Range all = range_of(0, count);
+  RangeSet others;
+  for (const Range& range : made.missing(all)) others.add(range);
+  std::uint64_t sum = 0;
+  for (const Range& range : others.missing(all))
+    for (auto n = unsigned_count(range.begin); n < unsigned_count(range.end); ++n)
+      sum += mixed((std::uint64_t{n} << 32) ^ (std::uint64_t{n} >> 16) ^ std::bit_cast<std::uint32_t>(voxels[n]));
+  return sum;
+}
 
 }  // namespace
 
@@ -178,10 +161,10 @@ ScalingData::Ran ScalingData::run(const std::string& job, const std::vector<Devi
   options.plan = plan;
   const Grid& grid = is_denoiser(job) ? cube_ : job == "project" ? scan_.stack : scan_.volume;
   MemorySink whole(grid, result(grid));
-  SinkOfRank part(whole);
+  PartOfRank part(whole);
   const bool several = ranks().several();
   const RunResult ran = run_into(several ? static_cast<VolumeSink&>(part) : whole, job, devices, iterations, options);
-  return {ran.plan, ran.seconds, several ? part.sum() : 0};
+  return {ran.plan, ran.seconds, several ? sum_of(whole.data(), part.made(), grid.count()) : 0};
 }
 
 double ScalingData::updates(const std::string& job, int iterations) const {

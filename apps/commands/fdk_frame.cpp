@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -58,25 +57,6 @@ void write_array(Job& job, const DistributedArray& array, ImageSink& image) {
   });
   job.images().commit(image);
 }
-
-// A volume in host memory that arrives in pieces: the rest of it is on other ranks.
-class PartOfRank : public VolumeSink {
- public:
-  explicit PartOfRank(DistributedArray& whole) : whole_(whole) {}
-  const Grid& grid() const override { return static_cast<const VolumeSink&>(whole_).grid(); }
-  void write(std::size_t first, std::size_t count, float* from) override {
-    whole_.write(first, count, from);
-    const std::lock_guard lock(mutex_);
-    written_.add({static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)});
-  }
-  /// Brings it to all ranks.
-  void share() { share_volume(ranks(), written_, grid().count(), whole_.data()); }
-
- private:
-  DistributedArray& whole_;
-  std::mutex mutex_;
-  RangeSet written_;
-};
 
 class FrameRun {
  public:
@@ -139,7 +119,7 @@ class FrameRun {
         VolumeSink& sink = ranks().several() ? static_cast<VolumeSink&>(part) : array;
         InOutputUnit in_unit(sink, command_, parameters.variance.has_value());
         reconstruct(frame_.geometry, parameters, input_, in_unit.sink(), name);
-        if (ranks().several()) part.share();
+        if (ranks().several()) share_volume(ranks(), part.made(), array.grid().count(), array.data());
       });
     };
     into(*volume, attenuation_, "fdk");

@@ -11,6 +11,12 @@
 
 namespace halocline {
 
+void PartOfRank::write(std::size_t first, std::size_t count, float* from) {
+  whole_.write(first, count, from);
+  const std::lock_guard lock(mutex_);
+  made_.add(range_of(first, count));
+}
+
 void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* voxels) {
   if (!ranks.several()) return;
   const Range all{0, static_cast<std::int64_t>(count)};

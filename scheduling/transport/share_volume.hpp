@@ -1,11 +1,28 @@
 // Volumes in host memory of which each rank has made a part.
 #pragma once
 
+#include <mutex>
+
 #include "host/volume/volume.hpp"
+#include "host/volume/volume_source.hpp"
 #include "scheduling/planning/range_set.hpp"
 #include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
+
+/// Passes the voxels that this rank makes on to a volume in host memory, and knows which they are.
+class PartOfRank : public VolumeSink {
+ public:
+  explicit PartOfRank(VolumeSink& whole) : whole_(whole) {}
+  const Grid& grid() const override { return whole_.grid(); }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  const RangeSet& made() const { return made_; }
+
+ private:
+  VolumeSink& whole_;
+  std::mutex mutex_;
+  RangeSet made_;
+};
 
 /// Brings a float32 volume of `count` voxels to all ranks; `here`: those that this rank has, by number. Several ranks
 /// may have the same ones. Throws std::logic_error for voxels that none has. No effect on one rank.

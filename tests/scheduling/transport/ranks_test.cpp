@@ -219,6 +219,7 @@ RankDevice device_with(int rank, const std::string& model, const Tuning& tuning)
   device.model.name = model;
   device.tuned_model = model + "\na platform";
   device.tuning = tuning;
+  device.model.choices = tuning.choices;
   return device;
 }
 
