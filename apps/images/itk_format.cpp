@@ -17,6 +17,8 @@
 #include "apps/images/itk_questions.hpp"
 #include "apps/images/new_warning.hpp"
 #include "apps/images/slice_files.hpp"
+#include "apps/images/stored_image.hpp"
+#include "apps/images/tiff_image.hpp"
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
 #include "host/volume/typed_volume.hpp"
