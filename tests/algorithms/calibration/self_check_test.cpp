@@ -256,7 +256,7 @@ TEST_F(SelfCheck, DevicesCheckNamesReplacedFiles) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  constexpr std::size_t fused = 4, projections = 8, backprojections = 5, innermost = 1, rows = 3, matrix = 1;
+  constexpr std::size_t fused = 4, projections = 9, backprojections = 5, innermost = 1, rows = 3, matrix = 1;
   const std::size_t bricks = adjoint_bricks().size() + 2;  // Joseph's, and one form of each other projector
   EXPECT_EQ(names.size(),
             fused + projections + backprojections + innermost + rows + matrix + local_tiles().size() + bricks);
