@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -81,18 +80,20 @@ bool is_long(const MemoryBlocks& blocks) {
 // Messages whose bytes move while a rank calls MPI; those of fewer bytes go at once.
 constexpr std::size_t handled_message = std::size_t{1} << 12;
 
-// Calls MPI again and again from a thread of its own while messages are under way, as nobody waits for them before the
-// kernels beside them have ended. Long calls have moved bytes, so that the next one follows at once.
+// When a thread that waits for a message last called MPI.
+std::atomic<std::chrono::steady_clock::time_point>& last_look() {
+  static std::atomic<std::chrono::steady_clock::time_point> time{};
+  return time;
+}
+
+// Calls MPI again and again from a thread of its own while messages are under way for which nobody waits before the
+// kernels beside them have ended. Nobody wakes it: messages that end sooner than its next turn do without.
 class Progress {
  public:
-  // call_mpi may throw, after which nothing is called: who waits meets the same error.
+  // call_mpi may throw Error, after which nothing is called: who waits meets the same error.
   explicit Progress(std::function<void()> call_mpi) : call_mpi_(std::move(call_mpi)), thread_([this] { run(); }) {}
   ~Progress() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_one();
+    ends_ = true;
     thread_.join();
   }
   Progress(const Progress&) = delete;
@@ -101,37 +102,34 @@ class Progress {
   // A message under way, while it lives.
   std::shared_ptr<void> begin(const MemoryBlocks& blocks) {
     if (blocks.bytes * blocks.count < handled_message) return nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      ++under_way_;
-    }
-    changed_.notify_one();
+    ++under_way_;
     return {this, [](Progress* progress) { --progress->under_way_; }};
   }
 
  private:
   void run() {
-    constexpr std::chrono::microseconds pause{50}, moves_bytes{20};
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return ends_ || under_way_ > 0; });
-      if (ends_) return;
-      lock.unlock();
-      const auto begin = std::chrono::steady_clock::now();
-      try {
-        call_mpi_();
-      } catch (const Error&) {
-        return;
+    constexpr std::chrono::milliseconds turn{1};
+    try {
+      while (!ends_) {
+        if (under_way_ > 0)
+          look();
+        else
+          std::this_thread::sleep_for(turn);
       }
-      if (std::chrono::steady_clock::now() - begin < moves_bytes) std::this_thread::sleep_for(pause);
-      lock.lock();
+    } catch (const Error&) {
     }
+  }
+  // Long calls have moved bytes, so that the next one follows at once.
+  void look() {
+    constexpr std::chrono::microseconds pause{50}, moves_bytes{20};
+    const auto begin = std::chrono::steady_clock::now();
+    const bool others_look = begin - last_look().load() < pause;
+    if (!others_look) call_mpi_();
+    if (others_look || std::chrono::steady_clock::now() - begin < moves_bytes) std::this_thread::sleep_for(pause);
   }
 
   std::function<void()> call_mpi_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ends_ = false;
+  std::atomic<bool> ends_{false};
   std::atomic<int> under_way_{0};
   std::thread thread_;
 };
@@ -143,7 +141,9 @@ bool all_ended(std::vector<MPI_Request>& parts, bool is_long) {
   for (int flag = 0;;) {
     call(MPI_Testall, static_cast<int>(parts.size()), parts.data(), &flag, MPI_STATUSES_IGNORE);
     if (flag != 0) return true;
-    if (!is_long || std::chrono::steady_clock::now() - begin > a_while) return false;
+    const auto now = std::chrono::steady_clock::now();
+    last_look() = now;
+    if (!is_long || now - begin > a_while) return false;
     std::this_thread::yield();
   }
 }

@@ -35,7 +35,7 @@ double median(std::vector<double> values) {
   return values[rounds / 2];
 }
 
-// Of rounds that do both, one after the other: others that use the processors disturb both alike.
+// Rounds do both, one after the other, so that others that use the processors disturb both alike.
 void compare(std::size_t bytes, const std::function<void()>& plain, const std::function<void()>& halos) {
   std::vector<double> alone, as_halos, ratio;
   for (int n = 0; n < rounds; ++n) {
