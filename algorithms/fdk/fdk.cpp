@@ -154,9 +154,10 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
       return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, models));
     }
     const std::size_t length = filtered_rows(geometry, stack, parameters).length;
-    const auto method =
-        std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(fitted, used, length, ranks_of(options.plan)),
-                              checked_budgets(used, stack, grid, options.plan));
+    // One after the other, as ranks agree on both.
+    const FdkParameters with_filter = with_row_filter(fitted, used, length, ranks_of(options.plan));
+    const auto budgets = checked_budgets(used, stack, grid, options.plan);
+    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_filter, budgets);
     for (const Device& device : used) method->check_device(device.info());
     return program_of(method);
   };

@@ -72,8 +72,8 @@ void require_one_fft_library(const std::vector<Device>& devices, Ranks& all) {
   for (std::size_t rank = 1; rank < libraries.size(); ++rank)
     if (libraries[rank] != libraries.front())
       throw InputError(
-          fmt::format("rank {} transforms rows by {} and rank 0 by {}, whose last bits differ, as the other library "
-                      "does not work there; use the same `device` and driver on all nodes",
+          fmt::format("rank {} transforms rows by {} and rank 0 by {}, whose last bits differ, as on one of them a "
+                      "library does not work; use the same `device` and driver on all nodes",
                       rank, libraries[rank], libraries.front()));
 }
 

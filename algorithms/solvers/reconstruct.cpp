@@ -311,8 +311,9 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const Recorder recorder(result.history, result.subsets, static_cast<double>(output.grid().count()),
                           checked_truth(inputs.truth, output.grid()));
   const auto program_for = [&](const std::vector<Device>& used) {
-    Program program =
-        work.program(work.checked(used, options.plan), options.plan, work.longest_rows(used, options.plan));
+    const auto checked = work.checked(used, options.plan);  // one after the other, as ranks agree on both
+    const auto longest = work.longest_rows(used, options.plan);
+    Program program = work.program(checked, options.plan, longest);
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, known.at(seconds_scalar), false);
       return ends && ends(done, known);

@@ -64,6 +64,7 @@ DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid
     return [all, plan](PlanOptions options) {
       options.all_devices = all.all_devices;
       options.rank = all.rank;
+      options.notes = all.notes;
       return plan(options);
     };
   };

@@ -71,11 +71,11 @@ void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork&
   const PenaltyStrength chosen = job.timed("choose lambda", [&] {
     return choose_strength(inputs, work.geometry, work.grid, command.parameters, job.devices(), options);
   });
-  command.parameters.lambda = chosen.lambda;
+  command.parameters.lambda = ranks().of_first("lambda", chosen.lambda);
   for (const StrengthTrial& trial : chosen.trials)
     job.results()["strengths"].push_back({{"lambda", trial.lambda}, {"misfit", trial.misfit}});
   job.say(fmt::format("--lambda {:.4g}: with it half of the views predict the others best, of {} strengths",
-                      chosen.lambda, chosen.trials.size()));
+                      command.parameters.lambda, chosen.trials.size()));
 }
 
 // The choice of lambda, which comes before the run. volumes: bytes of what the job holds all along.

@@ -19,10 +19,11 @@ bool tune_first_run(const Device& device, const std::string& tune_class) {
   TuneOptions options;
   options.classes = {tune_class};
   options.seconds = 2;
+  const bool own = tuning_of(device) == stored_tuning(device.info()).value_or(Tuning{});
   try {
     auto found = tune(device, options);
     if (found.left_out.empty()) found.tuning.classes.insert(tune_class);  // or it would be tried at every start
-    store_tuning(device.info(), found.tuning);
+    if (own) store_tuning(device.info(), found.tuning);                   // that of another rank is not kept here
     use_tuning(device, std::move(found.tuning));
     return true;
   } catch (const Interrupted&) {

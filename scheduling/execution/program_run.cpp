@@ -73,6 +73,7 @@ Attempts attempts_of(const RunRequest& request, const Plan& plan,
     return bytes;
   };
   Attempts attempts;
+  attempts.keeps = request.options.keep_partial || request.options.checkpoint_store != nullptr;
   attempts.plan_again = [&request, options = plan.options](const auto& available) {
     return plan_program(request.program, available, with_devices(options, available));
   };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "host/system/error.hpp"
+#include "host/system/interrupt.hpp"
 #include "host/system/log.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/planning/cost.hpp"
@@ -124,6 +125,7 @@ std::optional<Plan> smaller_plan(std::vector<DeviceModel>& available, const Plan
 RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, const Attempts& attempts) {
   std::optional<Plan> plan = first;
   std::vector<DeviceModel> available = first.options.all_devices;
+  const HeldInterrupts held(attempts.keeps);
   for (auto tries = most_tries * available.size();; --tries) {
     RunResult result;
     const auto lacks = ranks_of(first).end_attempt(lack_in_attempt(*plan, devices, attempts, result));

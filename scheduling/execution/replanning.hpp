@@ -25,6 +25,8 @@ struct Attempts {
   std::function<Plan(const std::vector<DeviceModel>&)> plan_again;
   /// Text such as "3 of 9 slices are done"; empty: nothing.
   std::function<std::string()> done = [] { return std::string(); };
+  /// Ctrl-C ends the run with its state: on several ranks also where it comes between two attempts.
+  bool keeps = false;
 };
 
 /// Runs a plan of these devices. When a driver runs out of memory although the plan kept the budget, plans again with a

@@ -86,8 +86,8 @@ std::atomic<std::chrono::steady_clock::time_point>& last_look() {
   return time;
 }
 
-// Calls MPI again and again from a thread of its own while messages are under way for which nobody waits before the
-// kernels beside them have ended. Nobody wakes it: messages that end sooner than its next turn do without.
+// A thread that calls MPI again and again while messages are under way for which nobody waits before the kernels beside
+// them have ended. Nobody wakes it: messages that end sooner than its next turn do without.
 class Progress {
  public:
   // call_mpi may throw Error, after which nothing is called: who waits meets the same error.
@@ -159,7 +159,7 @@ class Sending : public Message::Request {
     for (MPI_Request& part : parts)
       if (part != MPI_REQUEST_NULL) abandoned_.add(part, memory_);
   }
-  bool ended() override { return all_ended(parts, is_long_); }
+  bool ended(bool patient) override { return all_ended(parts, is_long_ && patient); }
   std::vector<MPI_Request> parts;
 
  private:
@@ -188,9 +188,10 @@ class Receiving : public Message::Request {
       if (cancelled == 0 && received_ != nullptr) ++*received_;
     }
   }
-  bool ended() override {
-    if (!all_ended(parts, is_long_)) return false;
+  bool ended(bool patient) override {
+    if (!all_ended(parts, is_long_ && patient)) return false;
     if (received_ != nullptr) *received_ += parts.size();
+    parts.clear();
     return true;
   }
   std::vector<MPI_Request> parts;
@@ -202,7 +203,7 @@ class Receiving : public Message::Request {
 };
 
 // Blocks of which each is a message: libraries copy large ones faster, or let the network read them where they lie.
-constexpr std::size_t large_block = std::size_t{256} << 10;
+constexpr std::size_t large_block = std::size_t{1} << 20;
 
 // begin_part(first byte, count, type, request), the same for a message that is sent and its receiver.
 template <class Function>
@@ -381,7 +382,7 @@ class MpiRanks : public Ranks {
     class Until : public Message::Request {
      public:
       explicit Until(const Condition& condition) : condition_(condition) {}
-      bool ended() override { return condition_(); }
+      bool ended(bool) override { return condition_(); }
 
      private:
       const Condition& condition_;
@@ -392,6 +393,7 @@ class MpiRanks : public Ranks {
   void await_leaver() { call(MPI_Irecv, &left_, 1, MPI_BYTE, MPI_ANY_SOURCE, leave_tag, control_, &leaver_); }
   void count_leavers() {
     const std::lock_guard lock(leaver_mutex_);
+    if (leaver_ == MPI_REQUEST_NULL) return;  // after an error of MPI
     int flag = 0;
     call(MPI_Test, &leaver_, &flag, MPI_STATUS_IGNORE);
     if (flag == 0) return;

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "host/opencl/tuned_values.hpp"
@@ -34,6 +37,22 @@ std::vector<RankDevice> described(const std::vector<Device>& devices) {
     result.push_back({std::move(model), tuned_model(device.info()), tuning_of(device)});
   }
   return result;
+}
+
+constexpr std::string_view takes_tuning = ": all ranks take the tuning of rank ";
+
+std::string name_of(const RankDevice& device) {
+  return device.tuned_model.substr(0, device.tuned_model.find('\n'));
+}
+
+// The first device of a model with tuning for the most kinds of work.
+const RankDevice& most_tuned(const std::vector<RankDevice>& devices, const std::string& tuned_model) {
+  const auto rank_of = [&](const RankDevice& device) {
+    const bool counts = device.tuned_model == tuned_model;
+    return std::tuple(counts, device.tuning.classes.size(), device.tuning != Tuning{});
+  };
+  return *std::max_element(devices.begin(), devices.end(),
+                           [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
 }
 
 }  // namespace
@@ -70,17 +89,17 @@ std::vector<RankDevice> unpacked(const std::string& bytes, int rank) {
 
 std::vector<std::string> take_one_tuning(std::vector<RankDevice>& devices) {
   std::vector<std::string> lines;
-  for (const RankDevice& first : devices) {
-    if (first.tuning == Tuning{}) continue;
+  std::set<std::string> models;
+  for (const RankDevice& device : devices) {
+    if (!models.insert(device.tuned_model).second) continue;
+    const RankDevice& best = most_tuned(devices, device.tuned_model);
     bool differ = false;
     for (RankDevice& other : devices) {
-      if (other.tuned_model != first.tuned_model || other.tuning == first.tuning) continue;
-      set_tuning(other, first.tuning);
+      if (other.tuned_model != best.tuned_model || other.tuning == best.tuning) continue;
+      set_tuning(other, best.tuning);
       differ = true;
     }
-    if (differ)
-      lines.push_back(fmt::format("{}: all ranks take the tuning of rank {}",
-                                  first.tuned_model.substr(0, first.tuned_model.find('\n')), first.model.rank));
+    if (differ) lines.push_back(fmt::format("{}{}{}", name_of(best), takes_tuning, best.model.rank));
   }
   return lines;
 }
@@ -91,9 +110,12 @@ void plan_with_all(PlanOptions& options, const std::vector<Device>& devices, Ran
   const auto lists = ranks.gather("the devices", packed(described(devices)));
   for (std::size_t rank = 0; rank < lists.size(); ++rank)
     for (RankDevice& device : unpacked(lists[rank], static_cast<int>(rank))) all.push_back(std::move(device));
-  for (std::string& line : take_one_tuning(all))
-    if (std::find(options.notes.begin(), options.notes.end(), line) == options.notes.end())
-      options.notes.push_back(std::move(line));
+  for (std::string& line : take_one_tuning(all)) {
+    const std::string begin =
+        line.substr(0, line.find(takes_tuning)) + std::string(takes_tuning);  // of an earlier call
+    std::erase_if(options.notes, [&](const std::string& note) { return note.starts_with(begin); });
+    options.notes.push_back(std::move(line));
+  }
   options.rank = ranks.rank();
   options.all_devices.clear();
   auto own = devices.begin();

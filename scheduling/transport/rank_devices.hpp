@@ -30,8 +30,8 @@ struct RankDevice {
 std::string packed(const std::vector<RankDevice>& devices);
 std::vector<RankDevice> unpacked(const std::string& bytes, int rank);
 
-/// Gives the devices of a model, in order of ranks, the tuning of the first of them that has one. Returns a line for
-/// each model of which one had another.
+/// Gives the devices of a model the tuning of the first of them, in order of ranks, that is tuned for the most kinds of
+/// work (Tuning::classes). Returns a line for each model of which one had another.
 std::vector<std::string> take_one_tuning(std::vector<RankDevice>& devices);
 
 /// Sets PlanOptions::all_devices and rank to the models of these and the other ranks' devices, if there are several

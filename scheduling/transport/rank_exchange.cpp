@@ -121,14 +121,22 @@ void RayRoute::pass_on(std::size_t slab, std::int64_t batch, Range piece) {
       --links_left_;
     }
   }
-  if (links_left_ == 0) send_held();
+  send_held();
 }
 
 void RayRoute::send_held() {
-  for (const auto& [part, batch] : held_)
+  const auto ended = [](Message& message) { return message.ended(); };
+  while (!held_.empty()) {
+    if (links_left_ > 0 && !std::all_of(sent_to_all_.begin(), sent_to_all_.end(), ended)) return;
+    const auto [part, batch] = held_.front();
+    held_.pop_front();
+    if (links_left_ > 0) {
+      for (Message& message : sent_to_all_) message.wait();
+      sent_to_all_.clear();
+    }
     for (int rank = 0; rank < ranks_.size(); ++rank)
       if (rank != ranks_.rank()) send(sent_to_all_, rank, batch, *part);
-  held_.clear();
+  }
 }
 
 void RayRoute::fetch(const RayLink& link, std::int64_t batch) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -73,9 +74,9 @@ class RayRoute {
   std::vector<Part> parts_;
   std::mutex mutex_;
   std::vector<Message> sent_on_, sent_to_all_, coming_;
-  // Complete rows of batches, which go when no link is left to go: other ranks wait for those, and messages overtake no
-  // others.
-  std::vector<std::pair<const Part*, std::int64_t>> held_;
+  // Complete rows of batches. One part goes at a time while links are left to go, for which other ranks wait: messages
+  // overtake no others.
+  std::deque<std::pair<const Part*, std::int64_t>> held_;
   std::size_t links_left_ = 0;
 };
 

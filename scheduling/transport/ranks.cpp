@@ -45,7 +45,7 @@ void Message::wait() {
   if (!request_) return;
   constexpr std::chrono::microseconds soon{50}, pause{20};
   const auto begin = std::chrono::steady_clock::now();
-  while (!request_->ended()) {
+  while (!request_->ended(true)) {
     check_interrupt();  // where another rank has failed, the launcher ends this one
     if (ranks().failed_elsewhere()) throw_interrupted();
     if (ranks().left_elsewhere()) throw ClError("another rank begins again", failed_before, {});

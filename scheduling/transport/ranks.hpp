@@ -27,14 +27,16 @@ class Message {
   class Request {
    public:
     virtual ~Request() = default;
-    /// True when the memory may be used again (sent), or holds the bytes (received).
-    virtual bool ended() = 0;
+    /// True when the memory may be used again (sent), or holds the bytes (received). patient: it may look for a while.
+    virtual bool ended(bool patient) = 0;
   };
   Message() = default;
   explicit Message(std::unique_ptr<Request> request) : request_(std::move(request)) {}
   /// Waits for the end; at once for no message, and for one that has ended. Throws Interrupted, after which the ranks
   /// are of no more use.
   void wait();
+  /// True if it has ended, or there is none; it does not wait.
+  bool ended() { return !request_ || request_->ended(false); }
   /// Adds it to a trace when it is seen to have ended; it began now.
   void record(std::shared_ptr<Trace> trace, std::string name, std::size_t bytes);
 

@@ -81,6 +81,10 @@ void as_halos(halocline::Ranks& all, int other, const Memory& out, const Memory&
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);  // ranks have a thread that calls MPI, too
+  if (provided < MPI_THREAD_MULTIPLE) {
+    std::fprintf(stderr, "messages: this library of MPI takes no calls of several threads at a time\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   {
     const halocline::RanksInUse joined;
     halocline::Ranks& all = halocline::ranks();

@@ -145,6 +145,11 @@ test_solvers() {
   same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
   same z.mha -- "${scan[@]}" --method cgls --iterations 3 --device-memory 130K -o z.mha
   same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
+  # Rows of more than a MiB a view travel as messages of their own.
+  one geometry circular --sid 150 --sdd 300 --projections 6 -o wide.xml
+  one project --phantom shepp-logan-hc --phantom-size 50 -g wide.xml --detector 2053,301 --pixel 0.05,0.4 -o wide.mha
+  same u.mha -- reconstruct -i ../wide.mha --geometry ../wide.xml --size 21,23,19 --spacing 2.5,2.5,2.5 \
+    --method cgls --iterations 2 -o u.mha
 }
 
 # resumes WHOLE COMMAND...: what a time limit leaves of a run of several ranks goes on with any number of them.

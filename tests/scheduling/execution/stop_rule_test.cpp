@@ -64,6 +64,7 @@ class Leaving : public Ranks {
  protected:
   std::vector<std::string> gather_bytes(const std::string& own) override {
     if (leaves) throw ClError("another rank begins again", failed_before, {});
+    check_interrupt();  // as waiting for messages does
     return {own, own.substr(0, own.find('\n') + 1) + "0"};
   }
 };
@@ -72,6 +73,7 @@ TEST_F(Stopping, AnInterruptOfAnAttemptThatRanksLeaveCountsInTheNext) {
   for (const bool known : {false, true}) {  // to all, before one of them left
     Leaving ranks;
     request_interrupt(true);
+    const HeldInterrupts held(true);  // of all attempts together
     {
       CommonStop stop(true, ranks);
       if (known) {
@@ -82,6 +84,7 @@ TEST_F(Stopping, AnInterruptOfAnAttemptThatRanksLeaveCountsInTheNext) {
       EXPECT_THROW(known ? stop.end() : stop.begin(5), ClError);
     }
     ranks.leaves = false;
+    ranks.meet("the next attempt");
     CommonStop stop(true, ranks);
     stop.begin(5);
     EXPECT_FALSE(stop.may_begin(0));

@@ -275,6 +275,22 @@ TEST(RankDevices, OfAModelHaveTheTuningOfTheFirstThatIsTuned) {
   EXPECT_TRUE(take_one_tuning(devices).empty()) << "they have it now";
 }
 
+TEST(RankPlans, TheTuningForMostKindsOfWorkCounts) {
+  Tuning tried, whole;
+  tried.choices["stages of pdu"] = "1";
+  whole.choices["stages of pdu"] = "2";
+  whole.classes = {"pdu"};
+  std::vector<RankDevice> devices(3);
+  for (int n = 0; n < 3; ++n) {
+    RankDevice& device = devices[static_cast<std::size_t>(n)];
+    device.tuned_model = "A\nplatform";
+    device.model.rank = n;
+    device.tuning = n == 1 ? whole : tried;
+  }
+  EXPECT_THAT(take_one_tuning(devices), ElementsAre("A: all ranks take the tuning of rank 1"));
+  for (const RankDevice& device : devices) EXPECT_TRUE(device.tuning == whole) << device.model.rank;
+}
+
 TEST(RankPlans, PlansThatDifferAreRefused) {
   const Plan plan = make_plan(back_projection(9), {}, options_of(2, 0));
   Given same({"the plan\n" + plan.json().dump()}), other({"the plan\n{}"});
