@@ -1,14 +1,16 @@
 // Per-slice sums of the values that the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
 //
-//   reduce_slices  sums[slice][2d], [2d + 1], d = before + c, of `values` a slice = sum over sets of
-//                  partials[slice][c][set], as the bits of two doubles whose sum is the value
+//   reduce_slices  sums[slice][part][2d], [2d + 1], d = before + c, of `values` a part = sum over sets of
+//                  partials[slice][c][part][set], as the bits of two doubles whose sum is the value; volumes: one part
+//                  a slice; views: a part for each segment of rows
 //
 //   reduce_columns  largest[slice][x] = the largest of the column's y, of a volume
 //   reduce_largest  sums[slice][0] = the largest of `count` of them, sums[slice][1] = 0, as the bits of doubles
 //
 // The last two: work-items (x, slices); slices.
 //
-// Groups of the first: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices): REDUCE_ITEMS parts whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
+// Groups of the first: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices x parts): REDUCE_ITEMS
+// sums whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
 // the device the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -28,10 +30,12 @@ ulong double_bits(float value) {
 #endif
 
 __kernel void reduce_slices(__global const sum_t* restrict partials, __global ulong* restrict sums, int sets,
-                            int components, int before, int values, int offset, int begin) {
+                            int components, int before, int values, int parts_of_slice, int offset, int begin) {
   __local sum_t parts[REDUCE_ITEMS];
-  const int item = (int)get_local_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
-  const size_t at = (size_t)slice * components + c, to = (size_t)slice * values + before + c;
+  const int item = (int)get_local_id(0), c = (int)get_global_id(1), n_of_all = (int)get_global_id(2),
+            slice = begin + n_of_all / parts_of_slice - offset, part = n_of_all % parts_of_slice;
+  const size_t at = ((size_t)slice * components + c) * parts_of_slice + part,
+               to = ((size_t)slice * parts_of_slice + part) * values + before + c;
   sum_t sum;
   for (int n = item; n < REDUCE_ITEMS; n += (int)get_local_size(0)) {
     sum = NO_SUM;

@@ -101,7 +101,8 @@ void JobNumbers::add_sums(Step& step, const std::vector<std::shared_ptr<ScalarNo
   step.work = [work = step.work, numbers = last_, views = step.over == Domain::views, fp64](
                   Slab& slab, const WorkRange& part, const Scalars& scalars) {
     work(slab, part, scalars);
-    numbers->launch(slab, static_cast<std::int32_t>((views ? part.views : part.slices).count()), fp64);
+    const auto count = views ? part.views.count() * sums_of_view(slab.rows()) : part.slices.count();
+    numbers->launch(slab, static_cast<std::int32_t>(count), fp64);
   };
 }
 

@@ -25,6 +25,7 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
     if (kernel.roles.arrays[n].is_argument()) step.arrays.push_back({names[n], access_of(kernel.roles.arrays[n])});
   step.halo_low = kernel.roles.halo_low;
   step.halo_high = kernel.roles.halo_high;
+  step.by_rows = !volume && !kernel.roles.neighbours;
   const int sums = kernel.roles.sums;
   if (sums > 0) step.sums = sums;
   step.largest = kernel.roles.largest > 0;
@@ -34,6 +35,7 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
                arrays = step.arrays,
                numbers = std::move(numbers)](Slab& slab, const WorkRange& part, const Scalars& known) {
     const Range range = volume ? part.slices : part.views;
+    const std::size_t rows = volume ? size[1] : slab.rows().size();
     const std::int32_t offset = volume ? slab.offset() : number(range.begin);
     std::vector<SlabArgument> arguments;
     arguments.reserve(arrays.size() + numbers.size() + 3);
@@ -46,7 +48,7 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
     const std::size_t own = cpu ? elements_of_cpus : 1;
     const std::string option = cpu ? cpu_option : gpu_option;
     if (sums == 0 && !neighbours) {
-      const std::size_t layer = size[0] * size[1], first = layer * static_cast<std::size_t>(range.begin - offset);
+      const std::size_t layer = size[0] * rows, first = layer * static_cast<std::size_t>(range.begin - offset);
       const bool wide = !cpu && layer * count % 4 == 0 && first % 4 == 0;
       const std::size_t elements = wide ? layer * count / 4 : layer * count, begin = wide ? first / 4 : first;
       arguments.emplace_back(std::uint64_t{begin});
@@ -54,15 +56,16 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
       return slab.launch({wide ? wide_file : file, "expression", option}, {(elements + own - 1) / own, 1, 1},
                          arguments);
     }
-    const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
+    const structs::Extent extent{number(size[0]), number(rows),        number(size[2]),
                                  offset,          number(range.begin), number(range.end)};
     if (sums > 0) arguments.emplace_back(out("partials"));
     arguments.emplace_back(argument_struct(extent));
-    const SliceSums reduction(size, sums, variants);
+    SliceSums reduction({size[0], rows, size[2]}, sums, variants);
+    if (!volume) reduction = reduction.of_views();
     if (sums > 0)
       (largest ? reduction.of_largest() : reduction).launch(slab, file, "expression", range, offset, arguments);
     else
-      slab.launch({file, "stencil", option}, {(size[0] + own - 1) / own, size[1], count}, arguments);
+      slab.launch({file, "stencil", option}, {(size[0] + own - 1) / own, rows, count}, arguments);
   };
   return step;
 }

@@ -93,13 +93,13 @@ Step PickedViews::on_views(Step step, const ViewTables& tables, const std::strin
 }
 
 Step PickedViews::keep(const std::string& from, const std::string& to, const ViewNumbers& views) const {
-  Step step{.name = "picked views", .over = Domain::views, .arrays = {in(from), out(to)}};
-  step.work = [=, list = list(), numbers = projections_.slice()](Slab& slab, const WorkRange& part, const Scalars&) {
+  Step step{.name = "picked views", .over = Domain::views, .arrays = {in(from), out(to)}, .by_rows = true};
+  step.work = [=, list = list(), columns = projections_.size[0]](Slab& slab, const WorkRange& part, const Scalars&) {
     slab.fill(to, 0);
     const Range places = places_of(*views, part.views);
     if (places.empty()) return;
     set_list(slab, list, views);
-    ViewsCopy{list, numbers, places, part.views.begin}.enqueue(slab, "", from, inout(to));
+    ViewsCopy{list, columns * slab.rows().size(), places, part.views.begin}.enqueue(slab, "", from, inout(to));
   };
   return step;
 }

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t march_x = 32;       // MARCH_X there
 constexpr std::size_t march_z = 4;        // MARCH_Z, where groups may be as large
 constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
+static_assert(segment_rows == rows_of_sum);
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 }  // namespace
@@ -27,6 +28,12 @@ SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, Ker
 SliceSums SliceSums::of_largest() const {
   SliceSums result = *this;
   result.kind_ = " -D LARGEST";
+  return result;
+}
+
+SliceSums SliceSums::of_views() const {
+  SliceSums result = *this;
+  result.parts_ = segments_;
   return result;
 }
 
@@ -61,7 +68,7 @@ void SliceSums::declare_views(Requirements& requirements) const {
                                    .rows = 1});
   };
   add("view_partials", partials());
-  add("view_sums", 2 * static_cast<std::size_t>(components_));
+  add("view_sums", 2 * static_cast<std::size_t>(components_) * segments());
 }
 
 void SliceSums::declare_largest(Requirements& requirements) const {
@@ -115,9 +122,9 @@ void SliceSums::add_up(Slab& slab, Range slices, std::int32_t offset, std::size_
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
   slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab) + kind_},
-              {items, static_cast<std::size_t>(components), count}, {items, 1, 1},
-              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, before_, values_, offset,
-               static_cast<std::int32_t>(slices.begin)});
+              {items, static_cast<std::size_t>(components), count * static_cast<std::size_t>(parts_)}, {items, 1, 1},
+              {in("partials"), out("sums"), static_cast<std::int32_t>(sets) / parts_, components_, before_, values_,
+               parts_, offset, static_cast<std::int32_t>(slices.begin)});
 }
 
 }  // namespace halocline

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/planning/program.hpp"
 #include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
@@ -26,13 +27,15 @@ class SliceSums {
   SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {}, int beside = 0);
   /// The same, with the largest of all values instead of their sum; NaN if one of them is.
   SliceSums of_largest() const;
+  /// Sums of each segment of rows of views (rows_of_sum), of which ranks can have some.
+  SliceSums of_views() const;
   /// The same components, the last ones in "sums", behind `before` values of others.
   SliceSums behind(int before) const;
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
-  /// Declares sums over projections, view by view: "view_partials" and "view_sums", which later launches use under the
-  /// names partials and sums (Slab::Names).
+  /// Declares sums over projections, segment by segment of each view: "view_partials" and "view_sums", which later
+  /// launches use under the names partials and sums (Slab::Names).
   void declare_views(Requirements& requirements) const;
   /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in
   /// order and more compiler options; then adds those up to "sums".
@@ -76,8 +79,8 @@ class SliceSums {
   int components_, before_ = 0, values_;  // values: of a slice in "sums"
   std::string kind_;                      // option of kernels that find the largest
   std::size_t nx_;
-  std::size_t groups_;  // groups of columns, on GPUs
-  int segments_;
+  std::size_t groups_;        // groups of columns, on GPUs
+  int segments_, parts_ = 1;  // parts: sums of a slice
   KernelVariants variants_;
 };
 

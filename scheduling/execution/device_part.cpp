@@ -7,9 +7,10 @@
 namespace halocline {
 namespace {
 
-// Bytes of the sums of a slice or view.
-std::size_t sum_bytes(const Step& step) {
-  return 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
+// Bytes of the sums of a slice, or of these rows of a view.
+std::size_t sum_bytes(const Step& step, Range rows) {
+  const std::size_t parts = step.over == Domain::slices ? 1 : unsigned_count(sums_of_view(rows));
+  return 2 * sizeof(double) * static_cast<std::size_t>(step.sums) * parts;
 }
 
 const char* sums_of(const Step& step) {
@@ -121,7 +122,7 @@ Range DevicePart::summed(const Step& step, const Task& task) const {
 void DevicePart::keep_sums(const Step& step, const Task& task) {
   const Range range = summed(step, task);
   const std::int64_t before = step.over == Domain::slices ? range.begin - slab_.extended().begin : 0;
-  const std::size_t bytes = sum_bytes(step);
+  const std::size_t bytes = sum_bytes(step, task.rows);
   slab_.copy({{sums_of(step), bytes * unsigned_count(before), step_sums, bytes * unsigned_count(range.begin),
                bytes * range.size()}});
 }
@@ -129,7 +130,9 @@ void DevicePart::keep_sums(const Step& step, const Task& task) {
 // Sends the sums of all tasks at once, so that the host waits once.
 void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
   const bool kept = tasks.size() > 1;
-  const std::size_t bytes = sum_bytes(step);
+  const Range rows = tasks.front().rows;
+  const std::size_t bytes = sum_bytes(step, rows), whole = sum_bytes(step, program_.needs.rows()),
+                    before = sum_bytes(step, {0, rows.begin});
   const Range all{summed(step, tasks.front()).begin, summed(step, tasks.back()).end};
   const std::int64_t first = kept ? all.begin : step.over == Domain::slices ? all.begin - slab_.extended().begin : 0;
   std::vector<std::byte> sums(bytes * all.size());
@@ -137,8 +140,9 @@ void DevicePart::send_sums(const Step& step, const std::vector<Task>& tasks) {
   slab_.wait();
   for (const Task& task : tasks) {
     const Range range = summed(step, task);
-    transport_.put(sums_array, bytes * unsigned_count(range.begin), bytes * range.size(),
-                   sums.data() + bytes * unsigned_count(range.begin - all.begin));
+    for (std::int64_t n = range.begin; n < range.end; ++n)
+      transport_.put(sums_array, whole * unsigned_count(n) + (step.over == Domain::slices ? 0 : before), bytes,
+                     sums.data() + bytes * unsigned_count(n - all.begin));
   }
 }
 

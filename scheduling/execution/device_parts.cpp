@@ -55,17 +55,22 @@ void DeviceParts::perform(const Step& step, Scalars& scalars, const std::functio
   if (route) route->end();
   for (const auto& name : volumes_to_replace(program_, step, plan_))
     transport_.swap(name, name_in_role(ArrayRole::next, name));
-  if (step.reduced && step.over == Domain::slices)
-    share_slices(transport_, plan_, sums_array, 2 * sizeof(double) * static_cast<std::size_t>(step.sums));
-  if (step.reduced) step.reduced(added_sums(step, scalars), scalars);
+  if (!step.reduced) return;
+  const std::size_t sums = 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
+  if (step.over == Domain::slices)
+    share_slices(transport_, plan_, sums_array, sums);
+  else
+    share_view_sums(transport_, plan_, views_of(step, program_.needs, scalars), sums);
+  step.reduced(added_sums(step, scalars), scalars);
 }
 
 std::vector<double> DeviceParts::added_sums(const Step& step, const Scalars& scalars) const {
-  const Range all = program_.needs.slices();
-  const Range range = step.over == Domain::slices ? all : views_of(step, program_.needs, scalars);
-  const auto values = static_cast<std::size_t>(step.sums), count = range.size();
+  const bool slices = step.over == Domain::slices;
+  const Range range = slices ? program_.needs.slices() : views_of(step, program_.needs, scalars);
+  const std::size_t of_one = slices ? 1 : unsigned_count(sums_of_view(program_.needs.rows()));
+  const auto values = static_cast<std::size_t>(step.sums), count = of_one * range.size();
   std::vector<double> parts(2 * values * count), result;
-  transport_.get(sums_array, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
+  transport_.get(sums_array, 2 * values * sizeof(double) * of_one * unsigned_count(range.begin),
                  parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
   for (std::size_t value = 0; value < values; ++value) {
     double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();

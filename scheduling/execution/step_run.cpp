@@ -153,6 +153,7 @@ class StepRun {
       if (plan_.slabs.size() == 1) transport_.hold(array.name, array.bytes);
       parts_->each([&](DevicePart& part) { part.save(array.name); });
     }
+    for (const RayStack& stack : stacks_of_state(plan_)) collect_rows(transport_, plan_, stack);
     RunState state;
     state.iterations = done;
     RunState::Reduction known{done, {}};

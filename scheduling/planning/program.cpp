@@ -60,6 +60,13 @@ std::vector<std::string> sums_beside(const Step& step) {
   return result;
 }
 
+std::vector<const Step*> steps_of(const Program& program) {
+  std::vector<const Step*> result;
+  for (const auto* steps : {&program.derived, &program.first, &program.each, &program.last})
+    for (const Step& step : *steps) result.push_back(&step);
+  return result;
+}
+
 bool is_given(const Program& program, const std::string& array) {
   return std::find(program.given.begin(), program.given.end(), array) != program.given.end();
 }

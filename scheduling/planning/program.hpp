@@ -33,6 +33,12 @@ struct WorkRange {
   Range slices, views;
 };
 
+/// Rows of a view whose values are one sum. Parts of views that ranks have begin at multiples of it.
+inline constexpr std::int64_t rows_of_sum = 32;
+inline std::int64_t sums_of_view(Range rows) {
+  return (rows.count() + rows_of_sum - 1) / rows_of_sum;
+}
+
 struct Step {
   std::string name;
   Domain over = Domain::slices;
@@ -49,6 +55,9 @@ struct Step {
   /// ray_sums in programs of steps: detector rows whose rays cross these slices; `work` adds to the rows of its slab.
   /// Empty: all. They may be more, and beside the detector.
   std::function<Range(Range slices)> rows = {};
+  /// views: `work` computes each row (Slab::rows()) from the same row of the step's arrays, so that ranks may have some
+  /// rows each.
+  bool by_rows = false;
   /// Condition for doing the step. Empty: always.
   std::function<bool(const Scalars&)> due = {};
   /// ray_sums, and voxel_sums in programs of steps: once a slab, before its first batch.
@@ -63,7 +72,7 @@ struct Step {
   /// rows. The array has room for all (ArrayNeed::rows). Empty: the slab's.
   std::function<Range(Range rows)> rows_read = {};
   /// Receives the sums over all slices or views of the step, in order. `work` writes `sums` values a slice to the array
-  /// "sums", or a view to "view_sums", two doubles each that add up to the value.
+  /// "sums", or for every rows_of_sum rows of a view to "view_sums", two doubles each that add up to the value.
   std::function<void(std::span<const double> sums, Scalars&)> reduced = {};
   int sums = 1;
   bool largest = false;  ///< receives the largest of the values instead of their sum; NaN if one of them is
@@ -112,6 +121,9 @@ const std::string& read_by(const Step& step);
 const std::string& written_by(const Step& step);
 /// Further arrays that it writes: sums that continue from task to task beside that array.
 std::vector<std::string> sums_beside(const Step& step);
+
+/// All steps.
+std::vector<const Step*> steps_of(const Program& program);
 
 Range views_of(const Step& step, const Requirements& needs, const Scalars& scalars);
 

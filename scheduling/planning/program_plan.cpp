@@ -8,6 +8,7 @@
 #include "host/system/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
+#include "scheduling/planning/rank_rows.hpp"
 #include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/planning/step_tasks.hpp"
@@ -137,6 +138,7 @@ class ProgramPlanner {
     for (auto& slab : plan.slabs) slab.device = numbers[static_cast<std::size_t>(slab.device)];
     plan.batch = batch;
     plan.passes = needs.iterations;
+    plan.rank_rows = rows_of_ranks(program_, plan);
     plan.bus_bytes = count_program_bytes(program_, plan);
     plan.rank_bytes = count_program_rank_bytes(program_, plan);
     plan.host_bytes = count_host_bytes(plan);

@@ -120,15 +120,19 @@ double exchanged_bytes(const Program& program, const Step& step, const Plan& pla
   return bytes;
 }
 
-// Rows of a view that go on to a slab of another rank, and those that are complete, to all other ranks.
+// Rows of a view that go on to a slab of another rank, and those that are complete, to the other ranks that have them.
 double sent_rows(const RayChain& chain, const Plan& plan) {
-  const double others = plan.devices.back().rank;
+  const int last = plan.devices.back().rank;
   double rows = 0;
   for (const RayLink& link : chain.links())
     if (plan.rank_of(plan.slabs[link.from].device) != plan.rank_of(plan.slabs[link.to].device))
       rows += static_cast<double>(link.rows.count());
   for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
-    for (const Range end : chain.ends(slab)) rows += others * static_cast<double>(end.count());
+    for (const Range end : chain.ends(slab))
+      for (int rank = 0; rank <= last; ++rank)
+        if (const Range there = common(end, plan.rows_of_rank(rank));
+            !there.empty() && rank != plan.rank_of(plan.slabs[slab].device))
+          rows += static_cast<double>(there.count());
   return rows;
 }
 
@@ -139,9 +143,11 @@ double sent_bytes(const Program& program, const StepUse& use, const Plan& plan) 
     const double rows = sent_rows(RayChain(step, plan), plan) * static_cast<double>(use.views.count());
     for (const RayStack& stack : written_stacks(step, plan)) bytes += rows * static_cast<double>(stack.row);
   }
-  if (step.reduced && step.over == Domain::slices)
-    bytes += 2 * sizeof(double) * step.sums * static_cast<double>(plan.requirements.slices().count()) *
-             plan.devices.back().rank;
+  const double sums = step.over == Domain::slices ? static_cast<double>(plan.requirements.slices().count())
+                      : plan.rank_rows.empty()    ? 0
+                                                  : static_cast<double>(sums_of_view(plan.requirements.rows())) *
+                                                     static_cast<double>(use.views.count());
+  if (step.reduced) bytes += 2 * sizeof(double) * step.sums * sums * plan.devices.back().rank;
   return bytes;
 }
 

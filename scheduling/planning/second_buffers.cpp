@@ -24,15 +24,6 @@ std::size_t count_alike(const Step& step, const Requirements& requirements, cons
   }));
 }
 
-std::vector<const Step*> steps_of(const Program& program) {
-  std::vector<const Step*> result;
-  for (const Step& step : program.derived) result.push_back(&step);
-  for (const Step& step : program.first) result.push_back(&step);
-  for (const Step& step : program.each) result.push_back(&step);
-  for (const Step& step : program.last) result.push_back(&step);
-  return result;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> second_buffers(const Step& step, const Plan& plan) {
@@ -84,10 +75,15 @@ Requirements with_spares(const Program& program, Requirements requirements, bool
 }
 
 std::size_t count_step_sums(const Program& program) {
-  int most = 0;
-  for (const Step* step : steps_of(program))
-    if (step->reduced) most = std::max(most, step->sums);
-  return 2 * static_cast<std::size_t>(most) * std::max(program.needs.size[2], program.needs.stack[2]);
+  const Requirements& needs = program.needs;
+  std::size_t most = 0;
+  for (const Step* step : steps_of(program)) {
+    if (!step->reduced) continue;
+    const std::size_t places =
+        step->over == Domain::slices ? needs.size[2] : unsigned_count(sums_of_view(needs.rows())) * needs.stack[2];
+    most = std::max(most, static_cast<std::size_t>(step->sums) * places);
+  }
+  return 2 * most;
 }
 
 Requirements with_step_sums(const Program& program, Requirements requirements) {

@@ -125,11 +125,24 @@ Place place_of(const Plan& plan, const std::string& kept) {
   return place_of(plan, array_of(plan.requirements, kept));
 }
 
+namespace {
+
+// The largest part of an array that a rank has.
+double part_of_ranks(const Plan& plan, const ArrayNeed& need) {
+  if (need.kind == ArrayKind::volume || plan.rank_rows.empty()) return 1;
+  std::int64_t most = 0;
+  for (const Range rows : plan.rank_rows) most = std::max(most, rows.count());
+  return static_cast<double>(most) / static_cast<double>(plan.requirements.rows().count());
+}
+
+}  // namespace
+
 double bytes_on_host(const Plan& plan) {
   double bytes = 0;
   for (const ArrayNeed& need : plan.requirements.arrays)
     if (is_kept(need) && need.lifetime != Lifetime::input && place_of(plan, need) == Place::host)
-      bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
+      bytes += (need.halo_inout ? 2 : 1) * part_of_ranks(plan, need) *
+               static_cast<double>(whole_bytes(need, plan.requirements));
   return bytes;
 }
 
@@ -146,7 +159,7 @@ std::vector<Task> tasks_of(const Program& program, const Step& step, Range views
       const auto own = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
       const auto batches = batches_of(plan, views);
       for (std::size_t n = own; n < batches.size(); n += devices.size())
-        result.push_back({slabs.front(), batches[n], plan.requirements.rows()});
+        result.push_back({slabs.front(), batches[n], plan.rows_of_rank(plan.rank_of(device))});
       return result;
     }
     case Domain::ray_sums:
@@ -276,6 +289,14 @@ std::vector<RayStack> written_stacks(const Step& step, const Plan& plan) {
     if (need.kind == ArrayKind::projections && access != Access::in && is_kept(need))
       stacks.push_back({name, array_bytes(need, plan.requirements, 0, 1, 1)});
   }
+  return stacks;
+}
+
+std::vector<RayStack> stacks_of_state(const Plan& plan) {
+  std::vector<RayStack> stacks;
+  for (const ArrayNeed& need : plan.requirements.arrays)
+    if (need.kind == ArrayKind::projections && is_state(need))
+      stacks.push_back({need.name, array_bytes(need, plan.requirements, 0, 1, 1)});
   return stacks;
 }
 

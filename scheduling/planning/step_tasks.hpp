@@ -35,7 +35,7 @@ struct Task {
   std::vector<RayLink> follows = {};  ///< ray_sums: stored sums of other slabs that it goes on with
 };
 /// Tasks of one device, in order; `views`: of the step, `chain`: its chain. Each rank goes over all views of steps over
-/// these: every one has all projections.
+/// these, with its rows.
 std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device,
                            const RayChain& chain);
 
@@ -110,6 +110,8 @@ struct RayStack {
 };
 /// The kept stacks that a step writes.
 std::vector<RayStack> written_stacks(const Step& step, const Plan& plan);
+/// The stacks of the state that checkpoints have.
+std::vector<RayStack> stacks_of_state(const Plan& plan);
 
 /// Throws std::logic_error where the program has no room for a step's halo, or a volume is not declared for it.
 void check_halos(const Program& program);

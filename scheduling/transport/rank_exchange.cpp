@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/system/error.hpp"
+#include "scheduling/planning/rank_rows.hpp"
 #include "scheduling/planning/rank_traffic.hpp"
 #include "scheduling/transport/rank_devices.hpp"
 #include "scheduling/transport/tags.hpp"
@@ -52,32 +53,86 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   for (auto& message : messages) message.wait();
 }
 
+void share_view_sums(Transport& transport, const Plan& plan, Range views, std::size_t part) {
+  Ranks& ranks = ranks_of(plan);
+  if (!ranks.several() || plan.rank_rows.empty()) return;
+  const std::size_t view = part * unsigned_count(sums_of_view(plan.requirements.rows()));
+  // Calls work(place in the array, place among the bytes of a rank, count).
+  const auto each_run = [&](int rank, const auto& work) {
+    std::size_t done = 0;
+    for (std::int64_t n = views.begin; n < views.end; ++n)
+      for (const Range rows : rows_to_give(plan, rank)) {
+        const std::size_t count = part * unsigned_count(sums_of_view(rows));
+        work(view * unsigned_count(n) + part * unsigned_count(rows.begin / rows_of_sum), done, count);
+        done += count;
+      }
+    return done;
+  };
+  std::string own(each_run(ranks.rank(), [](auto...) {}), '\0');
+  each_run(ranks.rank(), [&](std::size_t place, std::size_t done, std::size_t count) {
+    transport.get(sums_array, place, count, reinterpret_cast<std::byte*>(own.data() + done));
+  });
+  const auto parts = ranks.gather("sums of views", own);
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    each_run(rank, [&](std::size_t place, std::size_t done, std::size_t count) {
+      transport.put(sums_array, place, count,
+                    reinterpret_cast<const std::byte*>(parts[static_cast<std::size_t>(rank)].data() + done));
+    });
+}
+
+void collect_rows(Transport& transport, const Plan& plan, const RayStack& stack) {
+  Ranks& ranks = ranks_of(plan);
+  if (!ranks.several() || plan.rank_rows.empty()) return;
+  const auto& needs = plan.requirements;
+  const std::size_t view = stack.row * needs.rows().size();
+  std::vector<Message> messages;
+  for (int rank = 1; rank < ranks.size(); ++rank) {
+    if (!ranks.first() && rank != ranks.rank()) continue;
+    for (const Range rows : rows_to_give(plan, rank))
+      for (std::int64_t first = 0; first < needs.views().end; first += plan.batch) {
+        const auto views = unsigned_count(std::min<std::int64_t>(plan.batch, needs.views().end - first));
+        const MemoryBlocks blocks{
+            transport.memory(stack.array) + view * unsigned_count(first) + stack.row * unsigned_count(rows.begin),
+            stack.row * rows.size(), views, view};
+        messages.push_back(ranks.first() ? ranks.receive(rank, slices_tag, blocks)
+                                         : ranks.send(0, slices_tag, blocks, transport.owner(stack.array)));
+      }
+  }
+  for (Message& message : messages) message.wait();
+}
+
 RayRoute::RayRoute(Transport& transport, const Plan& plan, const RayChain& chain, std::vector<RayStack> stacks,
                    Range views)
     : transport_(transport), plan_(plan), ranks_(ranks_of(plan)), stacks_(std::move(stacks)), views_(views) {
-  std::map<int, int> parts_of_rank;
+  std::map<std::pair<int, int>, int> tags;
   for (std::size_t slab = 0; slab < plan.slabs.size(); ++slab)
     for (const RayPiece& piece : chain.pieces(slab)) {
-      const auto add = [&](std::size_t to, Range rows, bool complete) {
-        if (const Range both = common(rows, piece.rows); !both.empty())
-          parts_.push_back({{slab, to, both}, piece.rows, complete, first_ray_tag + parts_of_rank[rank_of(slab)]++});
-      };
       for (const RayLink& link : chain.links())
-        if (link.from == slab && rank_of(link.to) != rank_of(slab)) add(link.to, link.rows, false);
-      for (const Range rows : chain.ends(slab)) add(slab, rows, true);
+        if (link.from == slab)
+          add({{slab, link.to, common(link.rows, piece.rows)}, piece.rows, rank_of(link.to), false}, tags);
+      for (const Range rows : chain.ends(slab))
+        for (int rank = 0; rank < ranks_.size(); ++rank)
+          add({{slab, slab, common(common(rows, piece.rows), plan.rows_of_rank(rank))}, piece.rows, rank, true}, tags);
     }
-  for (const Part& part : parts_)
-    if (part.tag >= work_tags)
-      throw Error(
-          fmt::format("{}: the rows of rank {} are in more parts than there are tags of messages; start more "
-                      "ranks, or give more `device_memory`, for fewer slabs",
-                      plan.requirements.algorithm, rank_of(part.link.from)));
   const auto batches = static_cast<std::size_t>((views_.count() + plan_.batch - 1) / plan_.batch);
   for (Part& part : parts_) {
     if (!part.complete && !is_elsewhere(part.link.from)) links_left_ += batches;
-    part.comes = part.complete && is_elsewhere(part.link.from) && !is_touched_here(chain, part.link.rows);
+    part.comes = part.complete && part.to == ranks_.rank() && !is_touched_here(chain, part.link.rows);
     if (part.comes) receive_all(coming_, part);
   }
+}
+
+// Adds a part that goes from a rank to another one, if it has rows.
+void RayRoute::add(const Part& part, std::map<std::pair<int, int>, int>& tags) {
+  const int from = rank_of(part.link.from);
+  if (part.link.rows.empty() || part.to == from) return;
+  parts_.push_back(part);
+  parts_.back().tag = first_ray_tag + tags[{from, part.to}]++;
+  if (parts_.back().tag >= work_tags)
+    throw Error(
+        fmt::format("{}: the rows of rank {} are in more parts than there are tags of messages; start more "
+                    "ranks, or give more `device_memory`, for fewer slabs",
+                    plan_.requirements.algorithm, from));
 }
 
 bool RayRoute::is_touched_here(const RayChain& chain, Range rows) const {
@@ -98,9 +153,9 @@ void RayRoute::each_stack(std::int64_t batch, Range rows,
                  row * unsigned_count(all)});
 }
 
-void RayRoute::send(std::vector<Message>& sent, int rank, std::int64_t batch, const Part& part) {
+void RayRoute::send(std::vector<Message>& sent, std::int64_t batch, const Part& part) {
   each_stack(batch, part.link.rows, [&](const std::string& array, const MemoryBlocks& rows) {
-    sent.push_back(ranks_.send(rank, part.tag, rows, transport_.owner(array)));
+    sent.push_back(ranks_.send(part.to, part.tag, rows, transport_.owner(array)));
   });
 }
 
@@ -117,7 +172,7 @@ void RayRoute::pass_on(std::size_t slab, std::int64_t batch, Range piece) {
     if (part.complete) {
       held_.push_back({&part, batch});
     } else {
-      send(sent_on_, rank_of(part.link.to), batch, part);
+      send(sent_on_, batch, part);
       --links_left_;
     }
   }
@@ -127,15 +182,14 @@ void RayRoute::pass_on(std::size_t slab, std::int64_t batch, Range piece) {
 void RayRoute::send_held() {
   const auto ended = [](Message& message) { return message.ended(); };
   while (!held_.empty()) {
-    if (links_left_ > 0 && !std::all_of(sent_to_all_.begin(), sent_to_all_.end(), ended)) return;
+    if (links_left_ > 0 && !std::all_of(sent_complete_.begin(), sent_complete_.end(), ended)) return;
     const auto [part, batch] = held_.front();
     held_.pop_front();
     if (links_left_ > 0) {
-      for (Message& message : sent_to_all_) message.wait();
-      sent_to_all_.clear();
+      for (Message& message : sent_complete_) message.wait();
+      sent_complete_.clear();
     }
-    for (int rank = 0; rank < ranks_.size(); ++rank)
-      if (rank != ranks_.rank()) send(sent_to_all_, rank, batch, *part);
+    send(sent_complete_, batch, *part);
   }
 }
 
@@ -156,9 +210,9 @@ void RayRoute::receive_all(std::vector<Message>& messages, const Part& part) {
 void RayRoute::end() {
   for (auto& message : sent_on_) message.wait();
   for (const Part& part : parts_)
-    if (part.complete && is_elsewhere(part.link.from) && !part.comes) receive_all(coming_, part);
+    if (part.complete && part.to == ranks_.rank() && !part.comes) receive_all(coming_, part);
   for (auto& message : coming_) message.wait();
-  for (auto& message : sent_to_all_) message.wait();
+  for (auto& message : sent_complete_) message.wait();
 }
 
 }  // namespace halocline

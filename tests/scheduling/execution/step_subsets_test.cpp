@@ -87,16 +87,19 @@ Step sums(Domain over, const char* kernel, const std::vector<std::string>& array
   }
   arguments.emplace_back(out("partials"));
   const bool slices = over == Domain::slices;
+  step.by_rows = !slices;
   if (!slices) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
   const auto size = slices ? volume.size : stack.size;
   step.work = [=](Slab& slab, const WorkRange& part, const Scalars&) {
     const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
     const Range range = slices ? part.slices : part.views;
     const std::int32_t offset = slices ? slab.offset() : number(range.begin);
+    const std::size_t rows = slices ? size[1] : slab.rows().size();
     auto all = arguments;
-    all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
+    all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(rows), number(size[2]), offset,
                                                      number(range.begin), number(range.end)}));
-    SliceSums(size, count).launch(slab, "engine.cl", kernel, range, offset, all);
+    const SliceSums reduction({size[0], rows, size[2]}, count);
+    (slices ? reduction : reduction.of_views()).launch(slab, "engine.cl", kernel, range, offset, all);
   };
   return step;
 }

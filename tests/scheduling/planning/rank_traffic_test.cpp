@@ -72,6 +72,13 @@ TEST(RankTraffic, RaysThatCrossGoOnAndCompleteOnesToAll) {
   // Rows 0..5, 4..7, 6..12: two cross each border, and 13 go to two others.
   const double rays = (2 + 2 + 2 * 13) * 7 * 2 * 4.0, halos = 2 * 3 * 4 * 4.0, sums = 2 * 13 * 3 * 16.0;
   EXPECT_EQ(count_program_rank_bytes(program, plan), 2 * (rays + halos + sums));
+  // Ranks that have some rows each: row 3 goes to the second one, 4 and 5 back to the first, 5 on to the third, and so
+  // on; sums of rows are gathered.
+  plan.rank_rows = {{0, 7}, {3, 9}, {5, 13}};
+  program.each.push_back(
+      {.name = "norm", .over = Domain::views, .arrays = {in("r")}, .reduced = [](auto, Scalars&) {}});
+  const double narrow = (2 + 2 + 1 + (2 + 1) + (1 + 3)) * 7 * 2 * 4.0, parts = 2 * 1 * 7 * 16.0;
+  EXPECT_EQ(count_program_rank_bytes(program, plan), 2 * (narrow + halos + sums + parts));
   plan.devices[1].rank = plan.devices[2].rank = 0;
   EXPECT_EQ(count_program_rank_bytes(program, plan), 0);
 }
