@@ -101,7 +101,12 @@ Plan plan_of_run(const Program& program, const std::vector<Device>& devices, con
     return plan;
   }
   PlanOptions how = options.plan;
-  if (learned) plan_with_all(how, devices, all);
+  if (learned) {
+    plan_with_all(how, devices, all);
+    std::erase_if(how.all_devices, [&](const DeviceModel& device) {  // of ranks that have no part
+      return device.rank > options.plan.all_devices.back().rank;
+    });
+  }
   if (can_end_early(options)) how.may_stream = false;
   return plan_program(program, device_models(devices), how);
 }

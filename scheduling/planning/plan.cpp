@@ -282,6 +282,12 @@ std::size_t Plan::number_on_rank(int device) const {
                     [&](const DeviceModel& before) { return before.rank == rank_of(device); }));
 }
 
+Range Plan::rows_of_rank(int rank) const {
+  if (rank_rows.empty()) return requirements.rows();
+  const auto n = static_cast<std::size_t>(rank);
+  return n < rank_rows.size() ? rank_rows[n] : Range{};
+}
+
 std::string Plan::device_name(int device) const {
   const DeviceModel& model = devices[static_cast<std::size_t>(device)];
   return several_ranks() ? fmt::format("rank {}: {}", model.rank, model.name) : model.name;

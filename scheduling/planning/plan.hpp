@@ -87,6 +87,7 @@ struct Plan {
   int iterations_per_exchange = 1;
   int batch = 0;  // views
   /// Programs of steps: the detector rows of projections that each rank has, by rank, which overlap; empty: all rows.
+  /// Ranks behind the last one, which have no device here, have none.
   std::vector<Range> rank_rows;
   bool resident = true;   // each device has one slab, which stays on it in all passes
   bool streamed = false;  // slabs are streamed although they would fit: in one pass, which hides transfers
@@ -103,9 +104,7 @@ struct Plan {
   /// True for a plan of the devices of several ranks.
   bool several_ranks() const { return !devices.empty() && devices.back().rank > 0; }
   int rank_of(int device) const { return devices.empty() ? 0 : devices[static_cast<std::size_t>(device)].rank; }
-  Range rows_of_rank(int rank) const {
-    return rank_rows.empty() ? requirements.rows() : rank_rows[static_cast<std::size_t>(rank)];
-  }
+  Range rows_of_rank(int rank) const;
   /// True for a device of this process.
   bool is_here(int device) const { return rank_of(device) == options.rank; }
   /// Number of a device among those of its rank.

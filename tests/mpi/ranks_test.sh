@@ -394,7 +394,7 @@ PY
 # Whole runs on 1, 2, ... ranks with the same bits.
 test_bench() {
   local n=${ranks[0]}
-  on "$n" bench scaling --size 24 --jobs pdu,tvgd,fdk,project,backproject,cgls,os-sart --iterations 3 --runs 1 --weak \
+  on "$n" bench scaling --size 44 --jobs pdu,tvgd,fdk,project,backproject,cgls,os-sart --iterations 3 --runs 1 --weak \
     --no-tune --json >rows.json 2>log || { cat log && fail "bench scaling"; }
   python3 - "$n" <<'PY'
 import json, sys

@@ -80,6 +80,8 @@ TEST(RankRows, AreGivenByOneRankEach) {
   EXPECT_THAT(rows_to_give(plan, 0), ElementsAre(Range{0, 64}));
   EXPECT_TRUE(rows_to_give(plan, 1).empty());
   EXPECT_THAT(rows_to_give(plan, 2), ElementsAre(Range{64, 130}));
+  EXPECT_TRUE(plan.rows_of_rank(3).empty()) << "a rank without a device";
+  EXPECT_TRUE(rows_to_give(plan, 3).empty());
 }
 
 TEST(RankRows, AreThoseOfTasksOverViews) {
