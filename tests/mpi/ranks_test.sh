@@ -118,6 +118,11 @@ test_program() {
   same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
   grep -c "v.mha: " run-2/log | grep -qx 2 || { cat run-2/log && fail "not two commands"; }
 }
+# The program is tests/mpi/progress.cpp.
+test_progress() {
+  on "${ranks[0]}" >log 2>&1 || { cat log && fail "exit code $?"; }
+  grep "come without a call" log || { cat log && fail "no word of messages"; }
+}
 # The program is tests/mpi/mpi4py_program.sh.
 test_mpi4py() {
   "$HALOCLINE_PYTHON" -c 'import mpi4py' 2>/dev/null || { echo "skipped: no mpi4py" && exit 77; }
@@ -342,6 +347,8 @@ test_traffic() {
   local n=${ranks[0]}
   traffic() {
     on "$n" "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
+    python3 -B "$sources/benchmarks/message_overlap.py" trace.json >log 2>&1 || { cat log && fail "overlap of $*"; }
+    [ "$(grep -c "^rank .* %$" log)" = "$n" ] || { cat log && fail "overlap of $*"; }
     python3 - "$n" "$*" <<'PY'
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]
