@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Overlap of kernels with messages between ranks, from a trace of halocline denoise on several ranks.
+"""Overlap of kernels with messages between ranks, from a trace of several ranks.
 
   mpirun -n 2 halocline denoise ... --trace trace.json
   benchmarks/message_overlap.py trace.json
@@ -7,7 +7,7 @@
 A message is under way from the later of its two beginnings (sending, receiving) to its arrival as its receiver sees it.
 Prints for each rank the milliseconds of its kernels, those in which messages to or from it are under way, and those of
 both at a time, with their share of the shorter one: an upper bound. Messages below 4 KiB (sums, checks) are left out.
-For ranks of one device each: between two ranks, messages are taken to arrive in the order of sending.
+Between two ranks, messages of a tag arrive in the order of sending.
 """
 
 import json
@@ -47,7 +47,7 @@ def common(a, b):
 
 
 def read(path):
-    """Kernels by rank, and messages by (direction, rank, other rank): lists of (begin, end, bytes) in microseconds."""
+    """Kernels by rank, and messages by (direction, rank, other rank, tag): lists of (begin, end, bytes) in us."""
     with open(path, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     ranks = {}
@@ -55,7 +55,7 @@ def read(path):
         if event["name"] == "process_name":
             rank = re.match(r"rank (\d+): ", event["args"]["name"])
             if rank is None:
-                sys.exit(f"{path} is not a trace of several ranks: mpirun -n N halocline denoise ... --trace FILE")
+                sys.exit(f"{path}: a trace of one process; give one of several: mpirun -n N halocline ... --trace FILE")
             ranks[event["pid"]] = int(rank.group(1))
     kernels, messages, begun = defaultdict(list), defaultdict(list), {}
     for event in events:
@@ -64,23 +64,31 @@ def read(path):
         elif event["ph"] == "b":
             begun[event["id"]] = event["ts"]
         elif event["ph"] == "e" and event.get("args", {}).get("bytes", 0) >= LEAST_BYTES:
-            direction, other = re.match(r"(to|from) rank (\d+)", event["name"]).groups()
-            messages[direction, ranks[event["pid"]], int(other)].append(
+            name = re.match(r"(to|from) rank (\d+), tag (\d+)", event["name"])
+            if name is None:
+                sys.exit(f"{path}: messages without tags; make the trace by this version of Halocline")
+            direction, other, tag = name.groups()
+            messages[direction, ranks[event["pid"]], int(other), int(tag)].append(
                 (begun[event["id"]], event["ts"], event["args"]["bytes"])
             )
+    absent = {other for _, _, other, _ in messages} - set(ranks.values())
+    if absent:
+        sys.exit(f"{path}: nothing of rank {min(absent)}; give the trace of a job that did not fail")
+    if not messages:
+        sys.exit(f"{path}: no messages of {LEAST_BYTES} bytes or more; give the trace of a job whose ranks send some")
     return kernels, messages
 
 
 def under_way(messages):
-    """By rank, when messages are under way to or from it: those between two ranks arrive in the order of sending."""
+    """By rank, when messages are under way to or from it: those of a tag arrive in the order of sending."""
     result = defaultdict(list)
-    for (direction, rank, other), received in messages.items():
+    for (direction, rank, other, tag), received in messages.items():
         if direction != "from":
             continue
-        sent = sorted(messages.get(("to", other, rank), []))
-        for (begin, end, size), (sent_at, _, sent_size) in zip(sorted(received), sent):
-            if size != sent_size:
-                sys.exit(f"messages from rank {other} to rank {rank} do not arrive in the order of sending")
+        sent = sorted(messages.get(("to", other, rank, tag), []))
+        if sorted(size for _, _, size in received) != sorted(size for _, _, size in sent):
+            sys.exit(f"rank {rank} received other messages of tag {tag} than rank {other} sent it: the trace has a part")
+        for (begin, end, _), (sent_at, _, _) in zip(sorted(received), sent):
             for each in rank, other:
                 result[each].append((max(begin, sent_at), end))
     return result
@@ -91,7 +99,7 @@ def main():
         sys.exit(__doc__)
     kernels, messages = read(sys.argv[1])
     way = under_way(dict(messages))
-    for rank in sorted(kernels):
+    for rank in sorted(kernels.keys() | way.keys()):
         busy, moving = union(kernels[rank]), union(way[rank])
         both, shorter = common(busy, moving), min(length(busy), length(moving))
         print(

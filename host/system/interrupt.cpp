@@ -97,6 +97,13 @@ bool take_interrupt() {
   return was;
 }
 
+void give_back_interrupt() {
+  if (current != nullptr)
+    current->request();
+  else
+    requested = true;
+}
+
 void request_interrupt(bool value) {
   requested = value;
 }

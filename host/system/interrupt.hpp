@@ -71,6 +71,8 @@ class HeldInterrupts {
 };
 /// interrupt_requested(), which it answers, so that the work can be brought to an end. The next one counts again.
 bool take_interrupt();
+/// Undoes take_interrupt(): the work could not be brought to an end.
+void give_back_interrupt();
 /// Presses Ctrl-C in tests.
 void request_interrupt(bool value);
 

@@ -73,7 +73,9 @@ Attempts attempts_of(const RunRequest& request, const Plan& plan,
     return bytes;
   };
   Attempts attempts;
-  attempts.keeps = request.options.keep_partial || request.options.checkpoint_store != nullptr;
+  const ProgramForm form = request.program.needs.form;
+  const bool iterates = form == ProgramForm::stencil || form == ProgramForm::steps;
+  attempts.keeps = iterates && (request.options.keep_partial || request.options.checkpoint_store != nullptr);
   attempts.plan_again = [&request, options = plan.options](const auto& available) {
     return plan_program(request.program, available, with_devices(options, available));
   };

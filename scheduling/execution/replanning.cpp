@@ -125,12 +125,12 @@ std::optional<Plan> smaller_plan(std::vector<DeviceModel>& available, const Plan
 RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, const Attempts& attempts) {
   std::optional<Plan> plan = first;
   std::vector<DeviceModel> available = first.options.all_devices;
-  const HeldInterrupts held(attempts.keeps);
   for (auto tries = most_tries * available.size();; --tries) {
     RunResult result;
     const auto lacks = ranks_of(first).end_attempt(lack_in_attempt(*plan, devices, attempts, result));
     const auto lack = std::find_if(lacks.begin(), lacks.end(), [](const auto& each) { return !each.empty(); });
     if (lack == lacks.end()) return result;
+    if (result.stopped_by == StoppedBy::interrupt) give_back_interrupt();  // this rank lacks nothing
     const std::string text = fmt::format("memory ran out on rank {}: {}", lack - lacks.begin(), *lack);
     plan = tries > 1 ? smaller_plan(available, *plan, attempts, lacks) : std::nullopt;
     if (!plan) throw Error(text + "; no smaller plan is left, so free memory there, or use more ranks");
@@ -141,6 +141,7 @@ RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, 
 }  // namespace
 
 RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
+  const HeldInterrupts held(attempts.keeps);
   if (first.several_ranks()) return run_with_ranks(first, all_devices, attempts);
   bool begun = false;
   const auto attempt = [&](const std::vector<Device>& devices) {

@@ -25,7 +25,7 @@ struct Attempts {
   std::function<Plan(const std::vector<DeviceModel>&)> plan_again;
   /// Text such as "3 of 9 slices are done"; empty: nothing.
   std::function<std::string()> done = [] { return std::string(); };
-  /// Ctrl-C ends the run with its state: on several ranks also where it comes between two attempts.
+  /// Ctrl-C ends the run with its state, also where it comes between two attempts.
   bool keeps = false;
 };
 

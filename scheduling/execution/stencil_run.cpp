@@ -76,12 +76,13 @@ class StencilRun {
     job_.stop.end();
     if (job_.stop.interrupted()) by = StoppedBy::interrupt;
     if (by == StoppedBy::time || by == StoppedBy::interrupt) store_state(done, true);
-    if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
+    if (by == StoppedBy::interrupt && !options_.keep_partial) job_.stop.throw_answer();
     if ((by == StoppedBy::time || by == StoppedBy::interrupt) && done < requirements_.iterations)
       if (job_.reduction.ends_early(done)) reduced_at_ = -1;
     if (resident_ != nullptr) resident_->prepare();
     if (reduced_at_ != done) pass(done, 0, true);  // every result has its certificate
     slabs_->write_output();
+    job_.stop.answer();
     result_.plan = job_.plan;
     result_.iterations = done;
     result_.bus_bytes = job_.traffic.total();

@@ -88,11 +88,12 @@ class StepRun {
     if (stop_.interrupted()) by = StoppedBy::interrupt;
     const bool cut = by == StoppedBy::time || by == StoppedBy::interrupt;
     if (cut && options_.checkpoint_store != nullptr && done > 0) store_state(done);
-    if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
+    if (by == StoppedBy::interrupt && !options_.keep_partial) stop_.throw_answer();
     scalars_[iteration_scalar] = done;
     for (const Step& step : program_.last) perform(step);
     write_output(output_name_, output_);
     for (const auto& [name, sink] : options_.also) write_output(name, *sink);
+    stop_.answer();
   }
 
   void allocate_arrays() {

@@ -41,10 +41,7 @@ void CommonStop::begin_with_others() {
   const bool here = keep_ ? take_interrupt() : interrupt_requested();
   taken_ = taken_ || (keep_ && here);
   if (!ranks_.any("interrupts", here && !(interrupted_ && now - interrupted_at_ < one_interrupt))) return;
-  if (!keep_ || interrupted_) {
-    taken_ = false;
-    throw_interrupted();
-  }
+  if (!keep_ || interrupted_) throw_answer();
   interrupted_ = true;
   interrupted_at_ = now;
   limit_ = 0;
@@ -53,9 +50,8 @@ void CommonStop::begin_with_others() {
 bool CommonStop::may_begin(int n, int together) {
   const std::lock_guard lock(mutex_);
   if (!ranks_.several() && interrupt_requested()) {
-    if (!keep_ || interrupted_) throw_interrupted();
-    take_interrupt();
-    interrupted_ = true;
+    if (!keep_ || interrupted_) throw_answer();
+    interrupted_ = taken_ = take_interrupt();
     limit_ = std::min(limit_, begun_);
   }
   if (n >= limit_) return false;
@@ -71,13 +67,17 @@ int CommonStop::count() const {
 void CommonStop::end() {
   if (!keep_) return;
   const bool here = take_interrupt();
-  taken_ = ranks_.several() && (taken_ || here);
+  taken_ = taken_ || here;
   if (ranks_.any("interrupts at the end", here)) interrupted_ = true;
-  taken_ = false;
+}
+
+void CommonStop::throw_answer() {
+  answer();
+  throw_interrupted();
 }
 
 CommonStop::~CommonStop() {
-  if (taken_) request_interrupt(true);
+  if (taken_) give_back_interrupt();
 }
 
 }  // namespace halocline

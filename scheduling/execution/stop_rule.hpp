@@ -40,7 +40,7 @@ class CommonStop {
  public:
   /// keep: stop as above; otherwise iterations throw Interrupted.
   explicit CommonStop(bool keep, Ranks& ranks = one_rank()) : ranks_(ranks), keep_(keep), held_(keep) {}
-  /// On several ranks: an interrupt of a run that has not come to its end() counts for the one that begins again.
+  /// Gives back an interrupt without an answer: it counts in the attempt that follows.
   ~CommonStop();
   CommonStop(const CommonStop&) = delete;
   CommonStop& operator=(const CommonStop&) = delete;
@@ -56,6 +56,10 @@ class CommonStop {
   bool interrupted() const { return interrupted_; }
   /// Ends the last pass: a later Ctrl-C counts as well.
   void end();
+  /// The run has its result, partial or not.
+  void answer() { taken_ = false; }
+  /// Throws Interrupted, as the run has no result.
+  [[noreturn]] void throw_answer();
 
  private:
   void begin_with_others();
@@ -63,7 +67,7 @@ class CommonStop {
   Ranks& ranks_;
   std::chrono::steady_clock::time_point interrupted_at_;
   bool keep_, interrupted_ = false;
-  bool taken_ = false;   // from this rank of several
+  bool taken_ = false;   // of this rank, without an answer
   HeldInterrupts held_;  // Ctrl-C must not interrupt files meanwhile
   mutable std::mutex mutex_;
   int limit_ = 0, begun_ = 0;

@@ -263,10 +263,10 @@ class MpiRanks : public Ranks {
 
   Message send(int to, int tag, const MemoryBlocks& from, std::shared_ptr<const void> owner) override {
     sent_ += from.bytes * from.count;
-    return recorded(begin_send(work_, to, tag, from, std::move(owner)), "to", to, from);
+    return recorded(begin_send(work_, to, tag, from, std::move(owner)), "to", to, tag, from);
   }
   Message receive(int from, int tag, const MemoryBlocks& to) override {
-    return recorded(begin_receive(work_, from, tag, to), "from", from, to);
+    return recorded(begin_receive(work_, from, tag, to), "from", from, tag, to);
   }
 
   void report_failure() override {

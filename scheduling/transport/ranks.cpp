@@ -104,8 +104,9 @@ Message Ranks::receive(int, int, const MemoryBlocks&) {
   throw std::logic_error("there is no other rank to receive from");
 }
 
-Message Ranks::recorded(Message message, const char* direction, int rank, const MemoryBlocks& blocks) const {
-  if (trace_) message.record(trace_, fmt::format("{} rank {}", direction, rank), blocks.bytes * blocks.count);
+Message Ranks::recorded(Message message, const char* direction, int rank, int tag, const MemoryBlocks& blocks) const {
+  if (trace_)
+    message.record(trace_, fmt::format("{} rank {}, tag {}", direction, rank, tag), blocks.bytes * blocks.count);
   return message;
 }
 

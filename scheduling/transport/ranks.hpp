@@ -105,7 +105,7 @@ class Ranks {
   virtual std::vector<std::string> gather_bytes(const std::string& own) { return {own}; }
   virtual std::vector<std::string> gather_lacks(const std::string& own) { return {own}; }
   virtual bool leaver_came() { return false; }
-  Message recorded(Message message, const char* direction, int rank, const MemoryBlocks& blocks) const;
+  Message recorded(Message message, const char* direction, int rank, int tag, const MemoryBlocks& blocks) const;
   std::atomic<std::size_t> sent_{0};
 
  private:

@@ -118,6 +118,11 @@ test_program() {
   same v.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" -o v.mha
   grep -c "v.mha: " run-2/log | grep -qx 2 || { cat run-2/log && fail "not two commands"; }
 }
+# The program is tests/mpi/progress.cpp.
+test_progress() {
+  on "${ranks[0]}" >log 2>&1 || { cat log && fail "exit code $?"; }
+  grep "come without a call" log || { cat log && fail "no word of messages"; }
+}
 # The program is tests/mpi/mpi4py_program.sh.
 test_mpi4py() {
   "$HALOCLINE_PYTHON" -c 'import mpi4py' 2>/dev/null || { echo "skipped: no mpi4py" && exit 77; }
@@ -312,28 +317,34 @@ test_tuning() {
   [ -n "${HALOCLINE_STORE_TUNING:-}" ] || { echo "skipped: no program that stores tuning" && exit 77; }
   local n=${ranks[0]} rank='${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
   local run=(denoise -i phantom.mha --method pdu --alpha 20 --gap 0 --iterations 31)
-  one phantom --type shepp-logan --size 37,31,29 --spacing 1.5,1.5,1.5 -o phantom.mha
+  make_scan 23
   one "${run[@]}" -o whole.mha
   tuned() { HALOCLINE_CACHE_DIR=$PWD/cache.$1 "$HALOCLINE_STORE_TUNING" "stages of pdu" "$2"; }
-  # agree KERNEL TEXT: the bits of one process, by that kernel, with TEXT in the output.
+  # agree KERNEL ITERATIONS TEXT: the bits of one process, by that kernel with so many iterations a pass, with TEXT in
+  # the output.
   agree() {
     timeout $limit "$mpirun" -n "$n" bash -c \
       "export HALOCLINE_CACHE_DIR=\$PWD/cache.$rank; [ ! -d cl.$rank ] || export HALOCLINE_CL_PATH=\$PWD/cl.$rank; exec \"\$@\"" - \
       "$halocline" "${run[@]}" -o v.mha --report report.json >log 2>&1 || { cat log && fail "not the same by $1"; }
     cmp whole.mha v.mha || fail "other bits by $1"
-    grep -q "$2" log || { cat log && fail "no '$2' in the output"; }
+    grep -q "$3" log || { cat log && fail "no '$3' in the output"; }
     grep -q "\"$1\"" report.json || { grep -A9 '"kernels"' report.json && fail "not by $1"; }
-    echo "the same by $1: $(grep -o "$2" log | head -1)"
+    grep -q "\"iterations_a_pass\": $2\b" report.json || { grep '"iterations_a_pass"' report.json && fail "not $2 iterations a pass"; }
+    echo "the same by $1, $2 iterations a pass: $(grep -o "$3" log | head -1)"
   }
   tuned 1 2
-  agree pdu_fused_iterate "all ranks take the tuning of rank 1"
+  agree pdu_fused_iterate 2 "all ranks take the tuning of rank 1"
   tuned 0 1
-  agree pdu_fused_iterate "all ranks take the tuning of rank 0"
+  agree pdu_fused_iterate 1 "all ranks take the tuning of rank 0"
   mkdir cl.1
   { echo "#define KERNELS_VERSION 1" && sed 's/lambda = pass.lambda/lambda = 0.9f * pass.lambda/' "$sources/cl/pdu_fused.cl"; } \
     >cl.1/pdu_fused.cl
   ! cmp -s "$sources/cl/pdu_fused.cl" <(tail -n +2 cl.1/pdu_fused.cl) || fail "pdu_fused.cl is not made wrong"
-  agree pdu_primal "rank 1: PDU, 1 iteration a pass is wrong"
+  agree pdu_primal 0 "rank 1: PDU, 1 iteration a pass is wrong"
+  rm -r cl.1
+  run=(fdk -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2,2,2 --denoise pdu --alpha 20 --gap 0 --iterations 31)
+  one "${run[@]}" -o whole.mha
+  agree pdu_fused_iterate 1 "all ranks take the tuning of rank 0"
 }
 
 # Bytes between ranks are as --dry-run and the report predict them, and the trace has all ranks.
@@ -342,6 +353,8 @@ test_traffic() {
   local n=${ranks[0]}
   traffic() {
     on "$n" "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
+    python3 -B "$sources/benchmarks/message_overlap.py" trace.json >log 2>&1 || { cat log && fail "overlap of $*"; }
+    [ "$(grep -c "^rank .* %$" log)" = "$n" ] || { cat log && fail "overlap of $*"; }
     python3 - "$n" "$*" <<'PY'
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]

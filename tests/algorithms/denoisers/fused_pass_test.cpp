@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "algorithms/calibration/form_trial.hpp"
 #include "tests/support/fused_run.hpp"
 
 namespace halocline::fused_pass_test {
@@ -67,19 +66,6 @@ TEST(KnownForm, IsThatOfMeasuredDevices) {
   EXPECT_EQ(stages({measured, cpu}), 0);
   EXPECT_EQ(stages({other}), -1);
   EXPECT_EQ(stages({measured, other}), -1);
-}
-
-TEST(FormTrial, LeavesNothingBehindAndTakesWhatFits) {
-  for (const bool weighted : {false, true}) {
-    const auto devices = open_devices({});
-    const auto form = tried_form(devices, weighted, {32, 12, 7});
-    EXPECT_EQ(form.dual_bits, 32);
-    EXPECT_TRUE(takes_stages(devices[0].info(), form.stages, 32));
-    EXPECT_EQ(devices[0].ledger().in_use(), 0u);
-  }
-  DeviceSelection options;
-  options.device_memory = 5 * 4 * 32 * 12 * 7 + 40000;  // f, u and q, but not twice u and q
-  EXPECT_EQ(tried_form(open_devices(options), false, {32, 12, 7}).stages, 0);
 }
 
 }  // namespace

@@ -70,18 +70,25 @@ class Leaving : public Ranks {
 };
 
 TEST_F(Stopping, AnInterruptOfAnAttemptThatRanksLeaveCountsInTheNext) {
-  for (const bool known : {false, true}) {  // to all, before one of them left
+  enum { unknown, known, ended };  // to all, before one of them left: perhaps while the result was written
+  for (const int before : {unknown, known, ended}) {
     Leaving ranks;
     request_interrupt(true);
     const HeldInterrupts held(true);  // of all attempts together
     {
       CommonStop stop(true, ranks);
-      if (known) {
+      if (before != unknown) {
         stop.begin(5);
         EXPECT_FALSE(stop.may_begin(0));
       }
+      if (before == ended) stop.end();
       ranks.leaves = true;
-      EXPECT_THROW(known ? stop.end() : stop.begin(5), ClError);
+      const auto leave = [&] {
+        if (before == unknown) stop.begin(5);
+        if (before == known) stop.end();
+        if (before == ended) ranks.meet("the output");
+      };
+      EXPECT_THROW(leave(), ClError);
     }
     ranks.leaves = false;
     ranks.meet("the next attempt");
@@ -90,8 +97,37 @@ TEST_F(Stopping, AnInterruptOfAnAttemptThatRanksLeaveCountsInTheNext) {
     EXPECT_FALSE(stop.may_begin(0));
     stop.end();
     EXPECT_TRUE(stop.interrupted());
+    stop.answer();
   }
   EXPECT_FALSE(interrupt_requested()) << "a run that came to its end has answered it";
+}
+
+TEST_F(Stopping, AnInterruptWithoutAnAnswerIsGivenBackToWhoseItIs) {
+  Cancellation cancellation;
+  for (Cancellation* const whose : {static_cast<Cancellation*>(nullptr), &cancellation}) {
+    const CancellationScope scope(whose);
+    for (const bool at_end : {false, true}) {
+      give_back_interrupt();
+      {
+        CommonStop failing(true);
+        failing.begin(5);
+        if (at_end)
+          failing.end();
+        else
+          failing.may_begin(0);
+        EXPECT_TRUE(failing.interrupted());
+        EXPECT_FALSE(interrupt_requested());
+      }
+      EXPECT_TRUE(interrupt_requested());
+      {
+        CommonStop next(true);
+        next.begin(5);
+        EXPECT_FALSE(next.may_begin(0));
+        EXPECT_THROW(next.throw_answer(), Interrupted);
+      }
+      EXPECT_FALSE(interrupt_requested());
+    }
+  }
 }
 
 TEST_F(Stopping, WithoutKeepingCtrlCThrows) {
