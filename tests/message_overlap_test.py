@@ -35,7 +35,7 @@ def two():
 
 
 def main():
-    # Of two tags, the message that was sent last comes first: each is under way from the later of its beginnings on.
+    # Messages of two tags, the last of which comes first: each is under way from the later of its beginnings on.
     trace = two().message(0, "to rank 1, tag 0", 1000, 2000, 65536).message(0, "to rank 1, tag 7", 6000, 6100)
     trace.message(1, "from rank 0, tag 7", 3000, 7000).message(1, "from rank 0, tag 0", 8000, 12000, 65536)
     code, text = trace.overlap()

@@ -330,7 +330,7 @@ test_tuning() {
     grep -q "$3" log || { cat log && fail "no '$3' in the output"; }
     grep -q "\"$1\"" report.json || { grep -A9 '"kernels"' report.json && fail "not by $1"; }
     grep -q "\"iterations_a_pass\": $2\b" report.json || { grep '"iterations_a_pass"' report.json && fail "not $2 iterations a pass"; }
-    echo "the same by $1, $2 iterations a pass: $(grep -o "$3" log | head -1)"
+    echo "the same by $1, iterations a pass $2: $(grep -o "$3" log | head -1)"
   }
   tuned 1 2
   agree pdu_fused_iterate 2 "all ranks take the tuning of rank 1"
