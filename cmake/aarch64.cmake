@@ -1,4 +1,5 @@
-# Debian's cross compiler for AArch64, with Debian's arm64 packages in build/aarch64-root: scripts/try-aarch64 unpacks them.
+# Debian's cross compiler for AArch64, with Debian's arm64 packages in build/aarch64-root, where scripts/try-aarch64
+# unpacks them.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

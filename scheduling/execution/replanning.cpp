@@ -138,11 +138,8 @@ RunResult run_with_ranks(const Plan& first, const std::vector<Device>& devices, 
   }
 }
 
-}  // namespace
-
-RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
-  const HeldInterrupts held(attempts.keeps);
-  if (first.several_ranks()) return run_with_ranks(first, all_devices, attempts);
+// Attempts of one process.
+RunResult run_alone(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
   bool begun = false;
   const auto attempt = [&](const std::vector<Device>& devices) {
     auto available = device_models(devices);
@@ -179,6 +176,18 @@ RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devic
     }
   };
   return with_failover(all_devices, attempt, attempts.done);
+}
+
+}  // namespace
+
+RunResult run_replanning(const Plan& first, const std::vector<Device>& all_devices, const Attempts& attempts) {
+  const HeldInterrupts held(attempts.keeps);
+  try {
+    return (first.several_ranks() ? run_with_ranks : run_alone)(first, all_devices, attempts);
+  } catch (...) {
+    if (attempts.keeps) take_interrupt();  // no attempt follows in which one that was given back would count
+    throw;
+  }
 }
 
 }  // namespace halocline

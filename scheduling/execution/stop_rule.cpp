@@ -51,8 +51,10 @@ bool CommonStop::may_begin(int n, int together) {
   const std::lock_guard lock(mutex_);
   if (!ranks_.several() && interrupt_requested()) {
     if (!keep_ || interrupted_) throw_answer();
-    interrupted_ = taken_ = take_interrupt();
-    limit_ = std::min(limit_, begun_);
+    if (take_interrupt()) {  // no other run has taken it meanwhile
+      interrupted_ = taken_ = true;
+      limit_ = std::min(limit_, begun_);
+    }
   }
   if (n >= limit_) return false;
   begun_ = std::max(begun_, n + together);

@@ -283,9 +283,8 @@ std::size_t Plan::number_on_rank(int device) const {
 }
 
 Range Plan::rows_of_rank(int rank) const {
-  if (rank_rows.empty()) return requirements.rows();
-  const auto n = static_cast<std::size_t>(rank);
-  return n < rank_rows.size() ? rank_rows[n] : Range{};
+  if (!devices.empty() && rank > devices.back().rank) return {};
+  return rank_rows.empty() ? requirements.rows() : rank_rows[static_cast<std::size_t>(rank)];
 }
 
 std::string Plan::device_name(int device) const {

@@ -168,6 +168,7 @@ nlohmann::json Plan::json() const {
                         {"notes", notes},
                         {"kernels", requirements.kernels}};
   if (several_ranks()) result["rank_bytes"] = rank_bytes;
+  for (const Range rows : rank_rows) result["rank_rows"].push_back({rows.begin, rows.end});
   if (several_ranks() && requirements.form != ProgramForm::steps) result["read_bytes"] = read_bytes(*this);
   if (batch > 0) {
     result["stack"] = requirements.stack;

@@ -57,8 +57,10 @@ std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan) {
     each_slab(program, *step, plan, [&](std::size_t slab, Range rows) {
       include(result[static_cast<std::size_t>(plan.rank_of(plan.slabs[slab].device))], whole_parts(rows, all));
     });
+  RangeSet together;
+  for (const Range rows : result) together.add(rows);
   const bool whole = std::all_of(result.begin(), result.end(), [&](Range rows) { return rows.empty() || rows == all; });
-  return whole ? std::vector<Range>{} : result;
+  return whole || !together.contains(all) ? std::vector<Range>{} : result;
 }
 
 std::vector<Range> rows_to_give(const Plan& plan, int rank) {

@@ -10,7 +10,8 @@ namespace halocline {
 
 /// Plan::rank_rows: those rows to whose rays a rank's slabs add, and those that its back-projection reads, in whole
 /// parts of rows_of_sum. Nothing, so that every rank has all rows, for one rank, for a step over views that is not
-/// Step::by_rows, for a back-projection that reads all rows, and where each rank would have all.
+/// Step::by_rows, for a back-projection that reads all rows, where rows would be on no rank, and where each would have
+/// all.
 std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan);
 
 /// The rows that a rank gives to others who need all: those that no rank before it has. Ascending; together all rows.

@@ -125,24 +125,11 @@ Place place_of(const Plan& plan, const std::string& kept) {
   return place_of(plan, array_of(plan.requirements, kept));
 }
 
-namespace {
-
-// The largest part of an array that a rank has.
-double part_of_ranks(const Plan& plan, const ArrayNeed& need) {
-  if (need.kind == ArrayKind::volume || plan.rank_rows.empty()) return 1;
-  std::int64_t most = 0;
-  for (const Range rows : plan.rank_rows) most = std::max(most, rows.count());
-  return static_cast<double>(most) / static_cast<double>(plan.requirements.rows().count());
-}
-
-}  // namespace
-
 double bytes_on_host(const Plan& plan) {
   double bytes = 0;
   for (const ArrayNeed& need : plan.requirements.arrays)
     if (is_kept(need) && need.lifetime != Lifetime::input && place_of(plan, need) == Place::host)
-      bytes += (need.halo_inout ? 2 : 1) * part_of_ranks(plan, need) *
-               static_cast<double>(whole_bytes(need, plan.requirements));
+      bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
   return bytes;
 }
 

@@ -60,8 +60,9 @@ void share_view_sums(Transport& transport, const Plan& plan, Range views, std::s
   // Calls work(place in the array, place among the bytes of a rank, count).
   const auto each_run = [&](int rank, const auto& work) {
     std::size_t done = 0;
+    const auto given = rows_to_give(plan, rank);
     for (std::int64_t n = views.begin; n < views.end; ++n)
-      for (const Range rows : rows_to_give(plan, rank)) {
+      for (const Range rows : given) {
         const std::size_t count = part * unsigned_count(sums_of_view(rows));
         work(view * unsigned_count(n) + part * unsigned_count(rows.begin / rows_of_sum), done, count);
         done += count;
@@ -183,13 +184,18 @@ void RayRoute::send_held() {
   const auto ended = [](Message& message) { return message.ended(); };
   while (!held_.empty()) {
     if (links_left_ > 0 && !std::all_of(sent_complete_.begin(), sent_complete_.end(), ended)) return;
-    const auto [part, batch] = held_.front();
-    held_.pop_front();
     if (links_left_ > 0) {
       for (Message& message : sent_complete_) message.wait();
       sent_complete_.clear();
     }
-    send(sent_complete_, batch, *part);
+    const auto [first, batch] = held_.front();
+    const auto goes_with = [&, first = first, batch = batch](const std::pair<const Part*, std::int64_t>& other) {
+      return other.second == batch && other.first->link.from == first->link.from && other.first->piece == first->piece;
+    };
+    while (!held_.empty() && goes_with(held_.front())) {  // to all ranks at once
+      send(sent_complete_, batch, *held_.front().first);
+      held_.pop_front();
+    }
   }
 }
 

@@ -353,8 +353,11 @@ test_traffic() {
   local n=${ranks[0]}
   traffic() {
     on "$n" "$@" -o v.mha --report report.json --trace trace.json >log 2>&1 || { cat log && fail "$*"; }
-    python3 -B "$sources/benchmarks/message_overlap.py" trace.json >log 2>&1 || { cat log && fail "overlap of $*"; }
-    [ "$(grep -c "^rank .* %$" log)" = "$n" ] || { cat log && fail "overlap of $*"; }
+    if python3 -B "$sources/benchmarks/message_overlap.py" trace.json >log 2>&1; then
+      [ "$(grep -c "^rank .* %$" log)" = "$n" ] || { cat log && fail "overlap of $*"; }
+    else  # sart sends a view at a time
+      grep -q "no messages of 4096 bytes or more" log || { cat log && fail "overlap of $*"; }
+    fi
     python3 - "$n" "$*" <<'PY'
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]

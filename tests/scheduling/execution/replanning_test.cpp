@@ -61,5 +61,19 @@ TEST_P(Replanning, AnInterruptOfAnAttemptThatLacksMemoryEndsTheNext) {
   }
 }
 
+TEST_P(Replanning, AnInterruptOfARunThatFailsIsNotThatOfTheNextRun) {
+  Attempts attempts;
+  attempts.keeps = true;
+  attempts.run = [&](const Plan&, const std::vector<Device>&) -> RunResult {
+    CommonStop stop(true);
+    stop.begin(5);
+    request_interrupt(true);
+    EXPECT_FALSE(stop.may_begin(0));
+    throw FileError("the disk is full");
+  };
+  EXPECT_THROW(run_replanning(plan_, devices_, attempts), FileError);
+  EXPECT_FALSE(interrupt_requested());
+}
+
 }  // namespace
 }  // namespace halocline::replanning_test

@@ -119,6 +119,7 @@ TEST_F(Stopping, AnInterruptWithoutAnAnswerIsGivenBackToWhoseItIs) {
         EXPECT_FALSE(interrupt_requested());
       }
       EXPECT_TRUE(interrupt_requested());
+      EXPECT_EQ(cancellation.requested(), whose != nullptr);
       {
         CommonStop next(true);
         next.begin(5);

@@ -69,6 +69,11 @@ TEST(RankRows, AreAllWhereAStepNeedsThem) {
   EXPECT_TRUE(rows_with([](Program& program) { program.each[0].rows = {}; }).empty());
   EXPECT_TRUE(rows_with([](Program& program) { program.needs.detector_rows = {}; }).empty());
   EXPECT_TRUE(rows_with([](Program& program) { program.needs.arrays[1].row_length = 5; }).empty());
+  EXPECT_TRUE(rows_with([](Program& program) {  // rows 100 ... 129 are on no rank
+                program.each.erase(program.each.begin());
+                program.needs.detector_rows = [](Range slices) { return Range{slices.begin, 7 * slices.end}; };
+              })
+                  .empty());
 }
 
 TEST(RankRows, AreGivenByOneRankEach) {
