@@ -4,16 +4,19 @@
 //                  partials[slice][c][part][set], as the bits of two doubles whose sum is the value; volumes: one part
 //                  a slice; views: a part for each segment of rows
 //
+//   reduce_parts  sums[slice][0] = the sum of the parts of each of `count` slices, value by value: both doubles by
+//              themselves; with LARGEST the largest
+//
 //   reduce_columns  largest[slice][x] = the largest of the column's y, of a volume
 //   reduce_largest  sums[slice][0] = the largest of `count` of them, sums[slice][1] = 0, as the bits of doubles
 //
-// The last two: work-items (x, slices); slices.
+// reduce_parts: work-items (values, slices). The last two: (x, slices); slices.
 //
 // Groups of the first: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices x parts): REDUCE_ITEMS
 // sums whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
 // the device the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
-#include "sums.clh"
+#include "numbers.clh"
 
 #define REDUCE_ITEMS 64
 
@@ -52,6 +55,33 @@ __kernel void reduce_slices(__global const sum_t* restrict partials, __global ul
 #else
   sums[2 * to] = double_bits(sum.x);
   sums[2 * to + 1] = double_bits(sum.y);
+#endif
+}
+
+__kernel void reduce_parts(__global ulong* restrict sums, int parts, int values, int count) {
+  const int value = (int)get_global_id(0), slice = (int)get_global_id(1);
+  if (value >= values || slice >= count) return;
+  __global ulong* own = sums + 2 * ((size_t)slice * parts * values + value);
+#if defined(LARGEST) && defined(USE_FP64)
+  own[0] = as_ulong(largest_of(own, parts, values, 0));
+#elif defined(LARGEST)
+  own[0] = double_bits(largest_of(own, parts, values, 0));
+#elif defined(USE_FP64)
+  double high = 0, low = 0;
+  for (int n = 0; n < parts; ++n) {
+    high += as_double(own[2 * (size_t)n * values]);
+    low += as_double(own[2 * (size_t)n * values + 1]);
+  }
+  own[0] = as_ulong(high);
+  own[1] = as_ulong(low);
+#else
+  sum_t sum = NO_SUM;
+  for (int n = 0; n < parts; ++n) {
+    const size_t at = 2 * (size_t)n * values;
+    sum = add_sums(sum, (sum_t)(float_of_bits(own[at]), float_of_bits(own[at + 1])));
+  }
+  own[0] = double_bits(sum.x);
+  own[1] = double_bits(sum.y);
 #endif
 }
 

@@ -28,10 +28,10 @@ std::string assignment(int place, const std::string& value) {
 
 }  // namespace
 
-NumbersKernel::NumbersKernel(const std::vector<int>& sums, bool largest) {
+NumbersKernel::NumbersKernel(const std::vector<int>& sums, bool largest)
+    : sums_(static_cast<std::int32_t>(sums.size())), largest_(largest) {
   for (std::size_t c = 0; c < sums.size(); ++c)
-    lines_ += assignment(sums[c],
-                         fmt::format("{}(sums, count, {}, {})", largest ? "largest_of" : "added_up", sums.size(), c));
+    lines_ += assignment(sums[c], fmt::format("{}(sums, count, values, {})", largest ? "largest_of" : "added_up", c));
 }
 
 void NumbersKernel::add(int place, const ScalarNode& number, const std::function<int(const ScalarNode&)>& place_of) {
@@ -54,14 +54,19 @@ std::string NumbersKernel::value_of(const ScalarNode& number, const std::functio
   return name;
 }
 
-void NumbersKernel::launch(Slab& slab, std::int32_t count, bool fp64) const {
+void NumbersKernel::launch(Slab& slab, std::int32_t count, std::int32_t parts, bool fp64) const {
+  const std::string option = fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
+  if (parts > 1)
+    slab.launch({"reduce.cl", "reduce_parts", option + (largest_ ? " -D LARGEST" : "")},
+                {static_cast<std::size_t>(sums_), static_cast<std::size_t>(count), 1},
+                {inout("sums"), parts, sums_, count});
   const std::string text =
       "#pragma OPENCL FP_CONTRACT OFF\n#include \"numbers.clh\"\n\n"
       "__kernel void numbers(__global const ulong* restrict sums, __global real* restrict numbers,\n"
-      "                      __global float* restrict rounded, int count) {\n" +
+      "                      __global float* restrict rounded, int count, int values) {\n" +
       lines_ + "}\n";
-  slab.launch({keep_kernel_text("numbers", text), "numbers", fp64 && slab.device().fp64 ? "-D USE_FP64" : ""},
-              {1, 1, 1}, {in("sums"), inout(exact_numbers), inout(rounded_numbers), count});
+  slab.launch({keep_kernel_text("numbers", text), "numbers", option}, {1, 1, 1},
+              {in("sums"), inout(exact_numbers), inout(rounded_numbers), count, parts * sums_});
 }
 
 void NumbersPool::declare(Requirements& needs) {
@@ -101,8 +106,8 @@ void JobNumbers::add_sums(Step& step, const std::vector<std::shared_ptr<ScalarNo
   step.work = [work = step.work, numbers = last_, views = step.over == Domain::views, fp64](
                   Slab& slab, const WorkRange& part, const Scalars& scalars) {
     work(slab, part, scalars);
-    const auto count = views ? part.views.count() * sums_of_view(slab.rows()) : part.slices.count();
-    numbers->launch(slab, static_cast<std::int32_t>(count), fp64);
+    const auto count = (views ? part.views : part.slices).count(), parts = views ? sums_of_view(slab.rows()) : 1;
+    numbers->launch(slab, static_cast<std::int32_t>(count), static_cast<std::int32_t>(parts), fp64);
   };
 }
 

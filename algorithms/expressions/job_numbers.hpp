@@ -21,12 +21,14 @@ class NumbersKernel {
   explicit NumbersKernel(const std::vector<int>& sums, bool largest = false);
   /// Adds number `place`. `place_of`: of the sums that it follows from.
   void add(int place, const ScalarNode& number, const std::function<int(const ScalarNode&)>& place_of);
-  /// `count`: slices or views. What is added afterwards counts for later launches.
-  void launch(Slab& slab, std::int32_t count, bool fp64) const;
+  /// `count`: slices or views, each of so many `parts`. What is added afterwards counts for later launches.
+  void launch(Slab& slab, std::int32_t count, std::int32_t parts, bool fp64) const;
 
  private:
   std::string value_of(const ScalarNode& number, const std::function<int(const ScalarNode&)>& place_of);
 
+  std::int32_t sums_;
+  bool largest_;
   std::string lines_;
   std::map<const ScalarNode*, std::string> values_;  // of formulas, by their names in the kernel
 };

@@ -68,16 +68,22 @@ std::vector<double> DeviceParts::added_sums(const Step& step, const Scalars& sca
   const bool slices = step.over == Domain::slices;
   const Range range = slices ? program_.needs.slices() : views_of(step, program_.needs, scalars);
   const std::size_t of_one = slices ? 1 : unsigned_count(sums_of_view(program_.needs.rows()));
-  const auto values = static_cast<std::size_t>(step.sums), count = of_one * range.size();
-  std::vector<double> parts(2 * values * count), result;
+  const auto values = static_cast<std::size_t>(step.sums), count = range.size();
+  std::vector<double> parts(2 * values * of_one * count), result;
   transport_.get(sums_array, 2 * values * sizeof(double) * of_one * unsigned_count(range.begin),
                  parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
   for (std::size_t value = 0; value < values; ++value) {
     double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();
     for (std::size_t n = 0; n < count; ++n) {
-      if (const double part = parts[2 * (n * values + value)]; part > largest || std::isnan(part)) largest = part;
-      high += parts[2 * (n * values + value)];
-      low += parts[2 * (n * values + value) + 1];
+      double own_high = 0, own_low = 0;  // of a slice or view
+      for (std::size_t of_it = 0; of_it < of_one; ++of_it) {
+        const double* const part = &parts[2 * ((n * of_one + of_it) * values + value)];
+        if (part[0] > largest || std::isnan(part[0])) largest = part[0];
+        own_high += part[0];
+        own_low += part[1];
+      }
+      high += own_high;
+      low += own_low;
     }
     result.push_back(step.largest ? largest : high + low);
   }

@@ -181,6 +181,28 @@ struct Cgls {
   }
 };
 
+// Views of 1, 2 and 5 parts (rows_of_sum), the last of them smaller.
+TEST(Prepared, AddsPartsOfViewsAsTheHostDoes) {
+  for (const std::size_t rows : {31, 64, 131})
+    for (const KernelVariants variants : {KernelVariants{}, KernelVariants{true, true}, KernelVariants{false, false}}) {
+      const Context on(device());
+      on.use(variants);
+      const Array b = load(on.projections(default_grid({7, rows, 5}, {1, 1, 1})),
+                           reference::random_volume(default_grid({7, rows, 5}, {1, 1, 1}), 5));
+      on.flush();
+      Scalar norm, total, most;
+      const Prepared job = on.record([&] {
+        norm = dot(b, b);
+        total = sum(b - 0.5f);
+        most = max(b);
+      });
+      const double like = value(dot(b, b)), tolerance = variants.fp64 ? 0 : 1e-6 * like;
+      EXPECT_NEAR(job.value(norm), like, tolerance) << rows;
+      EXPECT_NEAR(job.value(total), value(sum(b - 0.5f)), tolerance) << rows;
+      EXPECT_EQ(job.value(most), value(max(b))) << rows;
+    }
+}
+
 TEST(Prepared, ComputesSumsAndWhatFollowsOnTheDevice) {
   int differing = 0;
   for (const auto& each : reference::scenes())
