@@ -5,7 +5,7 @@
 //                  a slice; views: a part for each segment of rows
 //
 //   reduce_parts  sums[slice][0] = the sum of the parts of each of `count` slices, value by value: both doubles by
-//              themselves; with LARGEST the largest
+//                 themselves; with LARGEST the largest
 //
 //   reduce_columns  largest[slice][x] = the largest of the column's y, of a volume
 //   reduce_largest  sums[slice][0] = the largest of `count` of them, sums[slice][1] = 0, as the bits of doubles
@@ -13,8 +13,8 @@
 // reduce_parts: work-items (values, slices). The last two: (x, slices); slices.
 //
 // Groups of the first: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices x parts): REDUCE_ITEMS
-// sums whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
-// the device the pair is (sum, rounding error) of floats, widened with integers.
+// sums whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on the device the pair is (sum,
+// rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "numbers.clh"
 

@@ -57,6 +57,9 @@ std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan) {
     each_slab(program, *step, plan, [&](std::size_t slab, Range rows) {
       include(result[static_cast<std::size_t>(plan.rank_of(plan.slabs[slab].device))], whole_parts(rows, all));
     });
+  for (const SlabPlan& slab : plan.slabs)  // kernels over views have rows on each rank with a slab
+    if (Range& rows = result[static_cast<std::size_t>(plan.rank_of(slab.device))]; rows.empty())
+      rows = whole_parts({0, 1}, all);
   RangeSet together;
   for (const Range rows : result) together.add(rows);
   const bool whole = std::all_of(result.begin(), result.end(), [&](Range rows) { return rows.empty() || rows == all; });

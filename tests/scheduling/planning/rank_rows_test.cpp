@@ -76,6 +76,17 @@ TEST(RankRows, AreAllWhereAStepNeedsThem) {
                   .empty());
 }
 
+TEST(RankRows, AreOnEachRankWithASlab) {
+  Program program = program_of();
+  program.each[0].rows = [](Range slices) {
+    return Range{10 * slices.begin, 10 * std::min<std::int64_t>(4, slices.end)};
+  };
+  program.needs.detector_rows = program.each[0].rows;  // slices 4 ... 12 are beside the detector
+  program.needs.stack[1] = 40;
+  EXPECT_THAT(rows_of_ranks(program, plan_of(program, {0, 1, 2})),
+              ElementsAre(Range{0, 32}, Range{0, 40}, Range{0, 32}));
+}
+
 TEST(RankRows, AreGivenByOneRankEach) {
   const Program program = program_of();
   Plan plan = plan_of(program, {0, 1, 2});
