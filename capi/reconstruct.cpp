@@ -61,7 +61,8 @@ void ReconstructVerb::take_projections(const Work& work, Given& given) const {
   given.inputs.projections = projections;
   given.inputs.weights = work.input("weights");
   if (given.inputs.weights == nullptr && by_photons) {
-    given.weights = reconstruct_.weights_of(given.line_integrals, calibration ? &*calibration : nullptr);
+    given.weights =
+        read_volume(reconstruct_.weights_of(*given.line_integrals_source, calibration ? &*calibration : nullptr));
     given.weights_source = std::make_unique<MemorySource>(given.weights);
     given.inputs.weights = given.weights_source.get();
   }

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "algorithms/jobs/counts_settings.hpp"
-#include "algorithms/solvers/ray_weights.hpp"
 #include "host/system/error.hpp"
 
 namespace halocline {
@@ -136,10 +135,9 @@ bool ReconstructSettings::weighted(bool given) const {
 }
 
 // Pixels that are put together count for all of them; the calibration's counts are those of such pixels already.
-Volume ReconstructSettings::weights_of(const Volume& line_integrals, const CountsCalibration* calibration,
-                                       double pixels) const {
-  return weights_of_counts(line_integrals, photons ? pixels * *photons : open_beam(*calibration),
-                           std::sqrt(pixels) * electronic);
+WeightsOfCounts ReconstructSettings::weights_of(const VolumeSource& line_integrals,
+                                                const CountsCalibration* calibration, double pixels) const {
+  return {line_integrals, photons ? pixels * *photons : open_beam(*calibration), std::sqrt(pixels) * electronic};
 }
 
 void add_reconstruct_settings(Settings& settings, ReconstructSettings& reconstruct, CountsOptions& counts) {

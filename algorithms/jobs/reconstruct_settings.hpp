@@ -8,7 +8,7 @@
 #include "algorithms/jobs/ray_settings.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/solvers/methods.hpp"
-#include "host/volume/volume.hpp"
+#include "algorithms/solvers/ray_weights.hpp"
 
 namespace halocline {
 
@@ -34,7 +34,8 @@ struct ReconstructSettings {
   /// Returns true if rays get weights. given: weights are among the inputs.
   bool weighted(bool given) const;
   /// Weights of line integrals, by `photons` or the calibration's open beam. pixels: of the detector in each of theirs.
-  Volume weights_of(const Volume& line_integrals, const CountsCalibration* calibration, double pixels = 1) const;
+  WeightsOfCounts weights_of(const VolumeSource& line_integrals, const CountsCalibration* calibration,
+                             double pixels = 1) const;
 };
 
 /// counts: gets the settings of how counts become line integrals.

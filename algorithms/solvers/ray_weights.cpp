@@ -5,24 +5,23 @@
 #include <cmath>
 
 #include "host/system/error.hpp"
-#include "host/system/thread_pool.hpp"
-#include "host/volume/volume_source.hpp"
 
 namespace halocline {
 
-Volume weights_of_counts(const Volume& line_integrals, double photons, double electronic) {
+WeightsOfCounts::WeightsOfCounts(const VolumeSource& line_integrals, double photons, double electronic)
+    : line_integrals_(line_integrals), photons_(photons), electronic2_(electronic * electronic) {
   if (!(photons > 0) || !std::isfinite(photons))
     throw InputError({.what = "`photons`", .found = fmt::format("{:g}", photons), .expected = "a positive number"});
   if (!(electronic >= 0) || !std::isfinite(electronic))
     throw InputError({.what = "`electronic`", .found = fmt::format("{:g}", electronic), .expected = "0 or more"});
-  Volume weights = Volume::uninitialised(line_integrals.grid);
-  parallel_ranges(weights.voxels.size(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-    for (std::size_t n = first; n < first + count; ++n) {
-      const double counts = photons * std::exp(-static_cast<double>(line_integrals.voxels[n]));
-      weights.voxels[n] = static_cast<float>(counts * counts / (counts + electronic * electronic));
-    }
-  });
-  return weights;
+}
+
+void WeightsOfCounts::read(std::size_t first, std::size_t count, float* to) const {
+  line_integrals_.read(first, count, to);
+  for (std::size_t n = 0; n < count; ++n) {
+    const double counts = photons_ * std::exp(-static_cast<double>(to[n]));
+    to[n] = static_cast<float>(counts * counts / (counts + electronic2_));
+  }
 }
 
 double open_beam(const CountsCalibration& calibration) {

@@ -21,11 +21,11 @@
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/measured_adjoint.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
+#include "algorithms/solvers/ray_totals.hpp"
 #include "algorithms/solvers/solver.hpp"
 #include "algorithms/support/check_input.hpp"
 #include "algorithms/support/norm.hpp"
 #include "host/system/error.hpp"
-#include "host/system/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/transport/rank_devices.hpp"
@@ -162,36 +162,7 @@ struct Work {
   mutable std::map<std::tuple<MatrixUnits, OperatorForm, std::uint64_t>, std::shared_ptr<const SystemMatrix>> matrices;
 };
 
-// Totals of the projections: their weighted norm, and the rays that count.
-struct RayTotals {
-  double norm2 = 0, rays = 0;
-  bool good = true;
-};
-
-RayTotals totals_of(const VolumeSource& projections, const VolumeSource* weights) {
-  const std::size_t count = projections.grid().count();
-  std::vector<RayTotals> parts((count + voxels_in_a_piece - 1) / voxels_in_a_piece);
-  parallel_ranges(count, voxels_in_a_piece, [&](std::size_t first, std::size_t now) {
-    std::vector<float> values(now), w(now, 1.0f);
-    projections.read(first, now, values.data());
-    if (weights != nullptr) weights->read(first, now, w.data());
-    RayTotals& part = parts[first / voxels_in_a_piece];
-    for (std::size_t n = 0; n < now; ++n) {
-      part.norm2 += static_cast<double>(w[n]) * values[n] * values[n];
-      part.rays += w[n] > 0 ? 1 : 0;
-      part.good = part.good && w[n] >= 0 && std::isfinite(w[n]);
-    }
-  });
-  RayTotals all;
-  for (const RayTotals& part : parts) {
-    all.norm2 += part.norm2;
-    all.rays += part.rays;
-    all.good = all.good && part.good;
-  }
-  return all;
-}
-
-RayTotals checked_totals(const ReconstructionInputs& inputs) {
+RayTotals checked_totals(const ReconstructionInputs& inputs, const std::optional<Plan>& planned) {
   if (inputs.weights != nullptr && inputs.weights->grid().size != inputs.projections->grid().size) {
     const auto &found = inputs.weights->grid().size, &wanted = inputs.projections->grid().size;
     throw InputError(
@@ -199,7 +170,7 @@ RayTotals checked_totals(const ReconstructionInputs& inputs) {
          .found = fmt::format("{} x {} x {} values", found[0], found[1], found[2]),
          .expected = fmt::format("those of the projections, {} x {} x {}", wanted[0], wanted[1], wanted[2])});
   }
-  const RayTotals totals = totals_of(*inputs.projections, inputs.weights);
+  const RayTotals totals = ray_totals(*inputs.projections, inputs.weights, planned ? &*planned : nullptr);
   if (!totals.good)
     throw InputError({.what = "the weights of the rays (`weights`)",
                       .found = "values that are negative or not finite",
@@ -302,7 +273,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   const Work work(inputs.projections->grid(), geometry, output.grid(), parameters, inputs.given());
   log_automatic_ray_ends(geometry, output.grid(), inputs.projections->grid());
   check_users_adjoint(*work.parameters.projector, parameters.method, work.geometry, work.volume, work.stack, devices);
-  const RayTotals totals = checked_totals(inputs);
+  const RayTotals totals = checked_totals(inputs, options.planned);
   ReconstructionResult result;
   result.projections = std::sqrt(totals.norm2);
   result.rays = totals.rays;

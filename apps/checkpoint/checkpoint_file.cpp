@@ -52,15 +52,24 @@ std::uint32_t file_checksum(const std::string& path) {
   return static_cast<std::uint32_t>(sum);
 }
 
-std::uint32_t voxel_checksum(const VolumeSource& source) {
-  const std::size_t voxels = source.grid().count();
-  std::vector<std::uint32_t> sums((voxels + voxels_in_a_piece - 1) / voxels_in_a_piece);
-  parallel_ranges(voxels, voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-    UninitialisedVector<float> values(count);
-    source.read(first, count, values.data());
-    sums[first / voxels_in_a_piece] = crc_of(values.data(), count * sizeof(float));
+std::uint32_t voxel_checksum(const VolumeSource& source, Ranks& readers) {
+  const std::size_t voxels = source.grid().count(), pieces = (voxels + voxels_in_a_piece - 1) / voxels_in_a_piece;
+  const auto share = [&](int rank) {
+    return pieces * static_cast<std::size_t>(rank) / static_cast<std::size_t>(readers.size());
+  };
+  const std::size_t begin = share(readers.rank());
+  std::vector<std::uint32_t> sums(share(readers.rank() + 1) - begin);
+  parallel_parts(sums.size(), [&](std::size_t n) {
+    const std::size_t first = (begin + n) * voxels_in_a_piece;
+    UninitialisedVector<float> values(std::min(voxels_in_a_piece, voxels - first));
+    source.read(first, values.size(), values.data());
+    sums[n] = crc_of(values.data(), values.size() * sizeof(float));
   });
-  return crc_of(sums.data(), sums.size() * sizeof(std::uint32_t));
+  std::string all;
+  for (const std::string& part :
+       readers.gather("checksums", {reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(std::uint32_t)}))
+    all += part;
+  return crc_of(all.data(), all.size());
 }
 
 std::string checksum_text(std::uint32_t checksum) {

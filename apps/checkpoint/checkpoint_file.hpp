@@ -10,6 +10,7 @@
 
 #include "host/system/error.hpp"
 #include "host/volume/volume_source.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -25,8 +26,8 @@ std::uint32_t crc_of(const void* data, std::size_t bytes);
 /// CRC-32 of a file, which is read piece by piece: a Data Exchange file holds projections, too. Throws InputError.
 std::uint32_t file_checksum(const std::string& path);
 
-/// CRC-32 of the voxels, all of which are read.
-std::uint32_t voxel_checksum(const VolumeSource& source);
+/// CRC-32 of the voxels, all of which are read: by each of these ranks, which all call it, an even part.
+std::uint32_t voxel_checksum(const VolumeSource& source, Ranks& readers = one_rank());
 
 /// Eight digits.
 std::string checksum_text(std::uint32_t checksum);

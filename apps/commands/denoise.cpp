@@ -28,7 +28,7 @@ nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
   result["size"] = grid.size;
   result["spacing"] = grid.spacing;
   for (const auto& [name, volume] : volumes)
-    if (volume != nullptr) result["the voxels of " + name] = checksum_text(voxel_checksum(*volume));
+    if (volume != nullptr) result["the voxels of " + name] = checksum_text(voxel_checksum(*volume, ranks()));
   return result;
 }
 

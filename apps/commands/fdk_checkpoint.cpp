@@ -35,9 +35,8 @@ nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork
   result["the contents of --geometry"] = checksum_text(geometry_checksum(command.geometry));
   const auto add = [&](const std::string& option, const std::string& path) {
     const std::string name = "the voxels of " + option;
-    const auto sum = [&] { return checksum_text(voxel_checksum(*job.images().open_rays(path))); };
     result[result.contains(name) ? name + " after" : name] =
-        ranks().of_first(name, ranks().first() ? sum() : std::string());
+        checksum_text(voxel_checksum(*job.images().open_rays(path), ranks()));
   };
   add("-i", command.input);
   for (const auto& [option, path] : field_files(command.counts_arguments)) add(option, path);

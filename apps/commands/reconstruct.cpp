@@ -34,12 +34,12 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   about["size"] = work.grid.size;
   about["spacing"] = work.grid.spacing;
   about["origin"] = work.grid.origin;
-  about["the voxels of -i"] = checksum_text(voxel_checksum(*inputs.projections));
-  if (inputs.weights != nullptr) about["the weights of the rays"] = checksum_text(voxel_checksum(*inputs.weights));
-  if (inputs.start != nullptr) about["the image of --init"] = checksum_text(voxel_checksum(*inputs.start));
-  if (inputs.reference != nullptr)
-    about["the voxels of --reference"] = checksum_text(voxel_checksum(*inputs.reference));
-  if (inputs.truth != nullptr) about["the voxels of --truth"] = checksum_text(voxel_checksum(*inputs.truth));
+  for (const auto& [name, voxels] : {std::pair{"the voxels of -i", inputs.projections},
+                                     {"the weights of the rays", inputs.weights},
+                                     {"the image of --init", inputs.start},
+                                     {"the voxels of --reference", inputs.reference},
+                                     {"the voxels of --truth", inputs.truth}})
+    if (voxels != nullptr) about[name] = checksum_text(voxel_checksum(*voxels, ranks()));
   if (const UserProjector* users = command.parameters.projector->users()) {
     about["the text of --projector"] = users->file();
     for (const auto& [name, values] : users->tables()) {
@@ -112,7 +112,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
                                      device_models(job.devices()), job.plan_options());
   // A checkpoint's copy of the state, where that is not with the host anyway.
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
-  const double held = ReconstructVolumes::bytes(command, work) + grid_bytes(work.grid);
+  const double held = ReconstructVolumes::bytes(command, work, plan) + grid_bytes(work.grid);
   job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
   if (command.chooses_lambda()) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
@@ -126,7 +126,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   if (map) map_output.emplace(work.grid, work.wanted, *map);
   const bool whole = wanted.size == work.grid.size;
   VolumeSink* const map_sink = whole || !map ? static_cast<VolumeSink*>(map.get()) : &*map_output;
-  const ReconstructVolumes volumes(job, command, work);
+  const ReconstructVolumes volumes(job, command, work, plan);
   if (volumes.inputs().start != nullptr)
     job.page().show({"start", "1/mm", false, wanted, work.wanted}, *volumes.inputs().start);
   if (const std::string lost = lost_of_start(command.parameters.method); command.starts_from_image() && !lost.empty())

@@ -9,7 +9,9 @@
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "algorithms/checks/visibility.hpp"
 #include "algorithms/solvers/fdk_start.hpp"
+#include "algorithms/solvers/ray_weights.hpp"
 #include "apps/commands/projector_tables.hpp"
+#include "apps/images/image_file.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/counts_report.hpp"
@@ -18,7 +20,11 @@
 #include "apps/options/scan_grid.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
+#include "host/volume/held_rows.hpp"
+#include "host/volume/typed_volume.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/rank_rows.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -60,10 +66,9 @@ Redundancy redundancy_seen(const Geometry& geometry, const Grid& stack) {
   }
 }
 
-void warn_of(const Volume& projections, const Geometry& geometry, const ReconstructCommand& command) {
+void warn_of(const VolumeSource& projections, const Geometry& geometry, const ReconstructCommand& command) {
   const std::string name = command.input_name();
-  const auto found =
-      suspicious_projections(MemorySource(projections), nullptr, redundancy_seen(geometry, projections.grid), name);
+  const auto found = suspicious_projections(projections, nullptr, redundancy_seen(geometry, projections.grid()), name);
   const std::string method = solver_method(command.parameters.method).name;
   if (!found.truncated.empty() && command.pad_volume == 0)
     spdlog::warn(
@@ -108,12 +113,32 @@ Volume chosen_weights(Job& job, const ReconstructCommand& command, const Reconst
   return weights;
 }
 
-std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections,
-                                const ReconstructionParameters& parameters) {
-  FdkStart start = job.timed(
-      "fdk", [&] { return fdk_start(MemorySource(projections), work.geometry, work.grid, parameters, job.devices()); });
-  if (!start.image) spdlog::warn("{}", start.why_not);
-  return std::move(start.image);
+std::unique_ptr<VolumeSource> held(Volume volume) {
+  return std::make_unique<TypedSource>(to_typed(std::move(volume)));
+}
+
+// The start; nullptr if fdk does not take the scan.
+std::unique_ptr<VolumeSource> fdk_start(Job& job, const ReconstructWork& work, const VolumeSource& projections,
+                                        const ReconstructionParameters& parameters) {
+  FdkStart start =
+      job.timed("fdk", [&] { return fdk_start(projections, work.geometry, work.grid, parameters, job.devices()); });
+  if (start.image) return held(std::move(*start.image));
+  spdlog::warn("{}", start.why_not);
+  return nullptr;
+}
+
+// True if a rank reads the rows of Plan::rank_rows alone: not where a value depends on the whole scan, as calibrated
+// counts, interpolated values and the choice of lambda do.
+bool reads_rows(const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan) {
+  return !plan.rank_rows.empty() && work.chosen.whole && !command.counts && !command.allow_nonfinite &&
+         !command.chooses_lambda() && is_read_in_pieces(command.input);
+}
+
+// A volume beside the projections. Several ranks read their slices of it as they are wanted.
+std::unique_ptr<VolumeSource> open_volume(Job& job, const std::string& path) {
+  if (path.empty()) return nullptr;
+  if (ranks().several()) return job.images().open(path);
+  return held(job.images().read(path));
 }
 
 }  // namespace
@@ -170,45 +195,72 @@ void report_counts(Job& job, const ReconstructCommand& command, const Reconstruc
 
 }  // namespace
 
-ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
-  ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
-  projections_ = std::move(scan.projections);
-  if (command.counts) counts_to_line_integrals(projections_, scan.calibration, command.input_name());
-  projections_.grid = work.stack;
-  report_counts(job, command, work, scan);
-  warn_of(projections_, work.geometry, command);
-  if (!command.weights.empty())
-    weights_ = chosen_weights(job, command, work);
-  else if (command.weighted())
-    weights_ = command.weights_of(projections_, &scan.calibration, work.chosen.pixels());
-  else if (command.may_be_weighted() && !scan.replaced.empty())
-    weights_ = Volume(work.stack, 1);
-  if (weights_) withhold_unmeasured(scan, work.chosen, *weights_);
+ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work,
+                                       const Plan& plan) {
+  if (reads_rows(command, work, plan))
+    read_rows(job, command, work, plan.rows_of_rank(ranks().rank()));
+  else
+    read_whole(job, command, work);
+  if (ranks().first()) warn_of(*projections_, work.geometry, command);  // of views that not all ranks have
   const std::string start = command.start();
   if (start == "fdk")
-    start_ = fdk_start(job, work, projections_, command.parameters);
+    start_ = fdk_start(job, work, *projections_, command.parameters);
   else if (command.starts_from_image())
-    start_ = job.images().read(start);
+    start_ = open_volume(job, start);
   near_minimum_ = command.starts_from_image();
-  if (!command.reference.empty()) reference_ = job.images().read(command.reference);
-  if (!command.truth.empty()) truth_ = job.images().read(command.truth);
-  projections_source_.emplace(projections_);
-  if (weights_) weights_source_.emplace(*weights_);
-  if (start_) start_source_.emplace(*start_);
-  if (reference_) reference_source_.emplace(*reference_);
-  if (truth_) truth_source_.emplace(*truth_);
+  reference_ = open_volume(job, command.reference);
+  truth_ = open_volume(job, command.truth);
+}
+
+void ReconstructVolumes::read_rows(Job& job, const ReconstructCommand& command, const ReconstructWork& work,
+                                   Range rows) {
+  const auto hold = [&](std::unique_ptr<VolumeSource> source) {
+    return job.timed("read", [&] {
+      return std::make_unique<HeldRows>(std::move(source), unsigned_count(rows.begin), unsigned_count(rows.end));
+    });
+  };
+  const auto at_stack = [&](std::unique_ptr<VolumeSource> file) {
+    return std::make_unique<PlacedSource>(std::move(file), work.stack);
+  };
+  projections_ = hold(at_stack(open_line_integrals(job, command.counts_arguments, command.input)));
+  if (!command.weights.empty())
+    weights_ = hold(at_stack(job.images().open(command.weights)));
+  else if (command.weighted())
+    weights_ = hold(std::make_unique<WeightsOfCounts>(command.weights_of(*projections_, nullptr)));
+}
+
+void ReconstructVolumes::read_whole(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
+  ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
+  if (command.counts) counts_to_line_integrals(scan.projections, scan.calibration, command.input_name());
+  report_counts(job, command, work, scan);
+  scan.projections.grid = work.stack;
+  projections_ = held(std::move(scan.projections));
+  std::optional<Volume> weights;
+  if (!command.weights.empty())
+    weights = chosen_weights(job, command, work);
+  else if (command.weighted())
+    weights = read_volume(command.weights_of(*projections_, &scan.calibration, work.chosen.pixels()));
+  else if (command.may_be_weighted() && !scan.replaced.empty())
+    weights = Volume(work.stack, 1);
+  if (!weights) return;
+  withhold_unmeasured(scan, work.chosen, *weights);
+  weights_ = held(std::move(*weights));
 }
 
 ReconstructionInputs ReconstructVolumes::inputs() const {
-  const auto given = [](const std::optional<MemorySource>& source) { return source ? &*source : nullptr; };
-  return {given(projections_source_), given(weights_source_), given(start_source_),
-          given(reference_source_),   near_minimum_,          given(truth_source_)};
+  return {projections_.get(), weights_.get(), start_.get(), reference_.get(), near_minimum_, truth_.get()};
 }
 
-double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {
-  const double volume = grid_bytes(work.grid);
-  return (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
-         (command.reference.empty() ? 0 : volume) + (command.truth.empty() ? 0 : volume);
+double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan) {
+  const double volume = grid_bytes(work.grid), stacks = (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack);
+  const auto of_file = [&](const std::string& path) {
+    return path.empty() || (ranks().several() && is_read_in_pieces(path)) ? 0 : volume;
+  };
+  return (reads_rows(command, work, plan) ? share_of_rows(plan, ranks().rank()) : 1) * stacks +
+         (command.starts_from_image() ? of_file(command.start())
+          : command.start() == "zero" ? 0
+                                      : volume) +
+         of_file(command.reference) + of_file(command.truth);
 }
 
 }  // namespace halocline

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "algorithms/solvers/reconstruct.hpp"
 #include "apps/commands/reconstruct_options.hpp"
 #include "apps/job/job.hpp"
 #include "host/volume/cutout.hpp"
+#include "scheduling/planning/plan.hpp"
 
 namespace halocline {
 
@@ -23,21 +22,21 @@ struct ReconstructWork {
 
 ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command);
 
-/// The volumes in host memory.
+/// Inputs in host memory. On several ranks, line integrals that files hold as they are, and their weights, are there for
+/// the detector rows of this rank alone (Plan::rank_rows), and volumes in files are read as they are wanted.
 class ReconstructVolumes {
  public:
-  ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work);
-  ReconstructVolumes(const ReconstructVolumes&) = delete;
-  ReconstructVolumes& operator=(const ReconstructVolumes&) = delete;
+  ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan);
   ReconstructionInputs inputs() const;
-  /// Bytes beside the projections, for forecasts.
-  static double bytes(const ReconstructCommand& command, const ReconstructWork& work);
+  /// Bytes that they take, for forecasts.
+  static double bytes(const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan);
 
  private:
-  Volume projections_;
-  std::optional<Volume> weights_, start_, reference_, truth_;
-  bool near_minimum_ = false;  // the start
-  std::optional<MemorySource> projections_source_, weights_source_, start_source_, reference_source_, truth_source_;
+  void read_rows(Job& job, const ReconstructCommand& command, const ReconstructWork& work, Range rows);
+  void read_whole(Job& job, const ReconstructCommand& command, const ReconstructWork& work);
+
+  std::unique_ptr<VolumeSource> projections_, weights_, start_, reference_, truth_;  // nullptr: none
+  bool near_minimum_ = false;                                                        // the start
 };
 
 }  // namespace halocline

@@ -112,12 +112,20 @@ class StepRun {
     }
   }
 
-  // Reads the initial values of the state.
+  // Reads the initial values of the state; of a volume, a rank reads the slices of its slabs.
   void read_initial_values() {
     for (const auto& name : program_.given) {
       const VolumeSource& source = *input_of(inputs_, program_, name).source;
-      transport_.hold(name, whole_bytes(array_of(program_.needs, name), plan_.requirements));
-      transport_.put(name, source);
+      const ArrayNeed& need = array_of(program_.needs, name);
+      const std::size_t slice = source.grid().slice();
+      transport_.hold(name, whole_bytes(need, plan_.requirements));
+      if (!plan_.several_ranks() || need.kind != ArrayKind::volume) {
+        transport_.put(name, source);
+        continue;
+      }
+      for (const SlabPlan& slab : plan_.slabs)
+        if (plan_.is_here(slab.device))
+          transport_.put(name, source, slice * unsigned_count(slab.extended.begin), slice * slab.extended.size());
     }
   }
 

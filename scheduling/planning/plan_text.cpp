@@ -125,6 +125,9 @@ std::string summary_text(const Plan& plan) {
   if (plan.several_ranks()) {
     text += "  between ranks: " + bytes_text(plan.rank_bytes);
     if (r.form != ProgramForm::steps) text += "; read by all of them: " + bytes_text(read_bytes(plan));
+    for (const Range& rows : plan.rank_rows)
+      text += fmt::format("{} {}", &rows == plan.rank_rows.data() ? "; detector rows of each:" : ",", rows.count());
+    if (!plan.rank_rows.empty()) text += fmt::format(" of {}", r.rows().count());
     text += "\n";
   }
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));

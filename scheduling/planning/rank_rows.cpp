@@ -66,6 +66,11 @@ std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan) {
   return whole || !together.contains(all) ? std::vector<Range>{} : result;
 }
 
+double share_of_rows(const Plan& plan, int rank) {
+  return static_cast<double>(plan.rows_of_rank(rank).count()) /
+         static_cast<double>(std::max<std::int64_t>(1, plan.requirements.rows().count()));
+}
+
 std::vector<Range> rows_to_give(const Plan& plan, int rank) {
   RangeSet before;
   for (int other = 0; other < rank; ++other) before.add(plan.rows_of_rank(other));

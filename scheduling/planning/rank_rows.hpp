@@ -14,6 +14,9 @@ namespace halocline {
 /// all.
 std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan);
 
+/// The part of all rows that a rank has, 0 to 1.
+double share_of_rows(const Plan& plan, int rank);
+
 /// The rows that a rank gives to others who need all: those that no rank before it has. Ascending; together all rows.
 std::vector<Range> rows_to_give(const Plan& plan, int rank);
 

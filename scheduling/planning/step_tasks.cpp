@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "scheduling/planning/range_set.hpp"
+#include "scheduling/planning/rank_rows.hpp"
+
 namespace halocline {
 namespace {
 
@@ -125,12 +128,36 @@ Place place_of(const Plan& plan, const std::string& kept) {
   return place_of(plan, array_of(plan.requirements, kept));
 }
 
+namespace {
+
+// The part of a kept array, 0 to 1, of which a rank touches the memory: slices of its slabs, or its rows.
+double share_of_rank(const Plan& plan, const ArrayNeed& need, int rank) {
+  if (!plan.several_ranks()) return 1;
+  if (need.kind == ArrayKind::projections) return share_of_rows(plan, rank);
+  if (need.kind != ArrayKind::volume) return 1;
+  RangeSet touched;
+  for (const SlabPlan& slab : plan.slabs)
+    if (plan.rank_of(slab.device) == rank) touched.add(slab.extended);
+  const Range all = plan.requirements.slices();
+  std::int64_t others = 0;
+  for (const Range& slices : touched.missing(all)) others += slices.count();
+  return static_cast<double>(all.count() - others) / static_cast<double>(all.count());
+}
+
+}  // namespace
+
 double bytes_on_host(const Plan& plan) {
-  double bytes = 0;
-  for (const ArrayNeed& need : plan.requirements.arrays)
-    if (is_kept(need) && need.lifetime != Lifetime::input && place_of(plan, need) == Place::host)
-      bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
-  return bytes;
+  double most = 0;
+  const int last = plan.several_ranks() ? plan.devices.back().rank : 0;
+  for (int rank = 0; rank <= last; ++rank) {
+    double bytes = 0;
+    for (const ArrayNeed& need : plan.requirements.arrays)
+      if (is_kept(need) && need.lifetime != Lifetime::input && place_of(plan, need) == Place::host)
+        bytes += (need.halo_inout ? 2 : 1) * share_of_rank(plan, need, rank) *
+                 static_cast<double>(whole_bytes(need, plan.requirements));
+    most = std::max(most, bytes);
+  }
+  return most;
 }
 
 std::vector<Task> tasks_of(const Program& program, const Step& step, Range views, const Plan& plan, int device,

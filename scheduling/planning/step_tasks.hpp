@@ -22,7 +22,7 @@ enum class Place {
 Place place_of(const Plan& plan, const ArrayNeed& kept);
 Place place_of(const Plan& plan, const std::string& kept);
 
-/// Bytes of kept arrays in host memory, without inputs.
+/// Bytes of kept arrays in host memory, without inputs; of several ranks, those of the rank that has the most.
 double bytes_on_host(const Plan& plan);
 
 /// One slab and, except for Domain::slices, one batch of views.

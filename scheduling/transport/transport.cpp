@@ -45,10 +45,10 @@ void Transport::get(const std::string& array, std::size_t first, std::size_t cou
     std::memcpy(to, memory_of(array) + first, count);
 }
 
-void Transport::put(const std::string& array, const VolumeSource& from) {
+void Transport::put(const std::string& array, const VolumeSource& from, std::size_t first, std::size_t count) {
   auto* const to = reinterpret_cast<float*>(const_cast<std::byte*>(memory_of(array)));
-  parallel_ranges(from.grid().count(), voxels_in_a_piece,
-                  [&](std::size_t first, std::size_t count) { from.read(first, count, to + first); });
+  parallel_ranges(count, voxels_in_a_piece,
+                  [&](std::size_t done, std::size_t now) { from.read(first + done, now, to + first + done); });
 }
 
 void Transport::get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const {

@@ -47,7 +47,8 @@ class Transport {
   std::byte* memory(const std::string& array) { return arrays_.at(array)->data(); }
   std::shared_ptr<const void> owner(const std::string& array) { return arrays_.at(array); }
   /// Copies a whole float32 array, or voxels [first, first + count) of it.
-  void put(const std::string& array, const VolumeSource& from);
+  void put(const std::string& array, const VolumeSource& from) { put(array, from, 0, from.grid().count()); }
+  void put(const std::string& array, const VolumeSource& from, std::size_t first, std::size_t count);
   void get(const std::string& array, VolumeSink& to) const { get(array, 0, to.grid().count(), to); }
   void get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const;
 

@@ -407,6 +407,42 @@ PY
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run of reconstruct"; }
 }
 
+# Ranks of `reconstruct` read their detector rows alone, and all rows where a value depends on the whole scan.
+test_reading() {
+  local n=${ranks[0]} scan
+  make_scan
+  one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 53,1920 --pixel 2,0.05 -o high.mha
+  scan=(reconstruct -i "$PWD/high.mha" --geometry "$PWD/scan.xml" --size 21,23,19 --spacing 2.5,2.5,2.5 --iterations 2)
+  same v.mha -- "${scan[@]}" --method cgls -o v.mha
+  same v.mha -- "${scan[@]}" --method spdhg --lambda 0.01 --photons 2000 --electronic 5 -o v.mha
+  cat >counted.sh <<'SH'
+name=$1
+shift
+"$@" || exit
+[ ! -r /proc/$$/io ] || sed -n 's/^rchar: //p' /proc/$$/io >"$name.${OMPI_COMM_WORLD_RANK:-${PMI_RANK}}"
+SH
+  counted() {
+    timeout $limit "$mpirun" -n "$n" bash counted.sh "$1" "$halocline" "${scan[@]}" "${@:2}" -o v.mha >log 2>&1 ||
+      { cat log && fail "$*"; }
+  }
+  counted plan --method cgls --dry-run
+  counted rows --method cgls
+  counted weights --method spdhg --lambda 0.01 --photons 2000 --init zero
+  counted whole --method cgls --allow-nonfinite
+  [ -e "rows.0" ] || { echo "no bytes that a process read are known here" && return; }
+  python3 - "$n" <<'PY'
+import os, sys
+whole = os.path.getsize("high.mha")
+for rank in range(int(sys.argv[1])):
+    read = lambda run: int(open(f"{run}.{rank}").read()) - int(open(f"plan.{rank}").read())
+    # the first one also looks at 12 of 41 views, for warnings
+    most = 0.75 + (0.3 if rank == 0 else 0)
+    print(f"rank {rank}: of the file", *(f"{run} {read(run) / whole:.2f}" for run in ("rows", "weights", "whole")))
+    assert 0.4 < read("rows") / whole < most and 0.4 < read("weights") / whole < most
+    assert read("whole") >= whole
+PY
+}
+
 # Whole runs on 1, 2, ... ranks with the same bits.
 test_bench() {
   local n=${ranks[0]}

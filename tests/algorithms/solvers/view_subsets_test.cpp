@@ -158,7 +158,7 @@ TEST(RayWeights, AreTheInverseVariance) {
   Volume p(reference::detector(5, 3, 2, 1, 1));
   for (std::size_t n = 0; n < p.voxels.size(); ++n) p.voxels[n] = 0.3f * static_cast<float>(n) - 1;
   for (const double electronic : {0.0, 5.0, 300.0}) {
-    const Volume w = weights_of_counts(p, 2e4, electronic);
+    const Volume w = read_volume(WeightsOfCounts(MemorySource(p), 2e4, electronic));
     EXPECT_EQ(w.grid.size, p.grid.size);
     for (std::size_t n = 0; n < p.voxels.size(); ++n) {
       // var(-ln I) = (I + electronic^2) / I^2
@@ -170,11 +170,12 @@ TEST(RayWeights, AreTheInverseVariance) {
 }
 
 TEST(RayWeights, NameTheParameter) {
-  const Volume p(reference::detector(2, 2, 1, 1, 1));
+  const Volume stack(reference::detector(2, 2, 1, 1, 1));
+  const MemorySource p(stack);
   for (const double wrong : {0.0, -1.0, HUGE_VAL, std::nan("")})
-    EXPECT_THAT(message([&] { weights_of_counts(p, wrong, 0); }), HasSubstr("`photons` is ")) << wrong;
+    EXPECT_THAT(message([&] { WeightsOfCounts(p, wrong, 0); }), HasSubstr("`photons` is ")) << wrong;
   for (const double wrong : {-1.0, HUGE_VAL, std::nan("")})
-    EXPECT_THAT(message([&] { weights_of_counts(p, 1e4, wrong); }), HasSubstr("`electronic` is ")) << wrong;
+    EXPECT_THAT(message([&] { WeightsOfCounts(p, 1e4, wrong); }), HasSubstr("`electronic` is ")) << wrong;
 }
 
 TEST(RayWeights, TakeTheMeanOfTheOpenBeam) {

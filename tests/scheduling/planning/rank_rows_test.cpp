@@ -87,6 +87,22 @@ TEST(RankRows, AreOnEachRankWithASlab) {
               ElementsAre(Range{0, 32}, Range{0, 40}, Range{0, 32}));
 }
 
+TEST(RankRows, AndSlicesAreTheHostMemoryOfARank) {
+  Program program = program_of();
+  program.needs.arrays.push_back({.name = "p", .kind = ArrayKind::volume, .lifetime = Lifetime::state});
+  program.needs.arrays.push_back({.name = "b", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
+  Plan plan = plan_of(program, {0, 0, 1});
+  plan.resident = false;
+  plan.slabs[0].extended = {0, 4};
+  const double volume = 4.0 * 3 * 4 * 13, stack = 4.0 * 2 * 130 * 7;
+  EXPECT_NEAR(bytes_on_host(plan), 2 * volume * 9 / 13 + stack, 1e-9);  // each rank has all rows
+  plan.rank_rows = rows_of_ranks(program, plan);
+  EXPECT_NEAR(share_of_rows(plan, 0), 64.0 / 130, 1e-12);
+  EXPECT_NEAR(bytes_on_host(plan), 2 * volume * 9 / 13 + stack * 98 / 130, 1e-9);
+  plan.devices[2].rank = 0;
+  EXPECT_NEAR(bytes_on_host(plan), 2 * volume + stack, 1e-9);
+}
+
 TEST(RankRows, AreGivenByOneRankEach) {
   const Program program = program_of();
   Plan plan = plan_of(program, {0, 1, 2});
