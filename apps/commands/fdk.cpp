@@ -55,7 +55,7 @@ void run_fdk(Job& job, FdkCommand& command) {
     return;
   }
   report_scan(job, command, work);
-  FdkProjections projections(job, command, work, plans.streamed());
+  FdkProjections projections(job, command, work, plans);
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);
   const std::size_t clamped = reconstruct_frames({job, command, work, plans, projections}, checkpoint.get());
   if (checkpoint && ranks().first()) checkpoint->remove();  // that of all ranks

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "apps/images/image_file.hpp"
 #include "apps/images/memory_files.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/streamed_run.hpp"
+#include "scheduling/planning/rank_rows.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -27,9 +30,15 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
   if (work.variance.variance)
     variance_ = denoised_ ? denoised_->variance() : plan(first.geometry, work.stack, work.variance, options);
   // Projections that are read only once need not be in host memory; nor can those that are too large for it.
-  streamed_ = work.chosen.whole && !command.counts && first.halves.empty() &&
-              ((attenuation_.resident && !variance_) || is_on_device(command.input) ||
-               4 * work.stack.count() > job.host().limit() / 2);
+  const bool in_pieces = work.chosen.whole && !command.counts && first.halves.empty();
+  streamed_ = in_pieces && ((attenuation_.resident && !variance_) || is_on_device(command.input) ||
+                            4 * work.stack.count() > job.host().limit() / 2);
+  if (ranks().several() && in_pieces && !streamed_ && is_read_in_pieces(command.input)) rows_ = rows_seen();
+}
+
+Range FdkPlans::rows_seen() const {
+  const Range rows = rows_seen_here(attenuation_), more = variance_ ? rows_seen_here(*variance_) : rows;
+  return {std::min(rows.begin, more.begin), std::max(rows.end, more.end)};
 }
 
 std::optional<Plan> FdkPlans::plan_of(const std::string& run) const {
@@ -62,7 +71,8 @@ void FdkPlans::forecast() const {
   const auto stored = command_.counts ? work_.attenuation.counts->stored : Component::float32;
   const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work_.stack.count()),
                volumes = grid_bytes(work_.grid) * static_cast<double>(1 + (variance_ ? 1 : 0) + first.halves.size()),
-               input = streamed_ && is_streamable(command_.input) ? 0 : views,
+               part = rows_ ? static_cast<double>(rows_->count()) / static_cast<double>(work_.stack.size[1]) : 1,
+               input = streamed_ && is_streamable(command_.input) ? 0 : part * views,
                results = is_streamable(first.output) ? 0 : volumes,
                pieces = (input > 0 ? 0 : staged_bytes(views)) + (results > 0 ? 0 : staged_bytes(volumes)),
                spilled = denoised_ ? denoised_->spilled_bytes() : 0;

@@ -21,6 +21,8 @@ class FdkPlans {
   std::optional<Plan> plan_of(const std::string& run) const;
   /// Projections are read as they are wanted.
   bool streamed() const { return streamed_; }
+  /// The detector rows that this rank's slabs see, where it reads these alone into host memory.
+  const std::optional<Range>& rows() const { return rows_; }
   /// The plans of --denoise; nullptr without it.
   const DenoisedPlan* denoised() const { return denoised_ ? &*denoised_ : nullptr; }
 
@@ -28,6 +30,7 @@ class FdkPlans {
   Plan plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
             const PlanOptions& options) const;
   void plan_denoised();
+  Range rows_seen() const;
 
   Job& job_;
   const FdkCommand& command_;
@@ -36,6 +39,7 @@ class FdkPlans {
   std::optional<Plan> variance_;
   std::optional<DenoisedPlan> denoised_;
   bool streamed_ = false;
+  std::optional<Range> rows_;
 };
 
 }  // namespace halocline

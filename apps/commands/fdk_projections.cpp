@@ -5,6 +5,8 @@
 
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "apps/options/counts_report.hpp"
+#include "host/volume/held_rows.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 namespace {
@@ -21,8 +23,8 @@ void FdkInput::release() {
   file.reset();
 }
 
-FdkProjections::FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed)
-    : job_(job), command_(command), work_(work), streamed_(streamed) {
+FdkProjections::FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, const FdkPlans& plans)
+    : job_(job), command_(command), work_(work), plans_(plans) {
   if (work.chosen.whole) return;
   scan_ = command.counts ? job.images().open_rays(command.input)
                          : open_line_integrals(job, command.counts_arguments, command.input);
@@ -57,8 +59,13 @@ void FdkProjections::warn_of(const FdkInput& input, std::size_t n) {
 
 FdkInput FdkProjections::read(std::size_t n) {
   FdkInput input;
-  if (streamed_) {
+  if (plans_.streamed()) {
     input.file = open_line_integrals(job_, command_.counts_arguments, command_.input);
+  } else if (const auto rows = plans_.rows()) {
+    auto file = open_line_integrals(job_, command_.counts_arguments, command_.input);
+    input.file = job_.timed("read", [&] {
+      return std::make_unique<HeldRows>(std::move(file), unsigned_count(rows->begin), unsigned_count(rows->end));
+    });
   } else {
     TypedVolume projections = read_voxels(n);
     projections.grid = work_.stack;
@@ -72,7 +79,7 @@ FdkInput FdkProjections::read(std::size_t n) {
       input.memory = TypedSource(std::move(counts));
     }
   }
-  warn_of(input, n);
+  if (ranks().first()) warn_of(input, n);  // of views that not all ranks have
   return input;
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "algorithms/preprocessing/counts_part.hpp"
-#include "apps/commands/fdk_work.hpp"
+#include "apps/commands/fdk_forecast.hpp"
 
 namespace halocline {
 
@@ -21,9 +21,9 @@ struct FdkInput {
 
 class FdkProjections {
  public:
-  /// Opens a scan of which frames or other parts are taken, and calibrates its counts. streamed: others are read as
-  /// they are wanted.
-  FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed);
+  /// Opens a scan of which frames or other parts are taken, and calibrates its counts. plans: they say of others
+  /// whether these are read as they are wanted, and the rows that are read.
+  FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, const FdkPlans& plans);
 
   /// The projections of frame n. Warns of those that look wrong, each kind of warning once.
   FdkInput read(std::size_t n);
@@ -38,7 +38,7 @@ class FdkProjections {
   Job& job_;
   const FdkCommand& command_;
   const FdkWork& work_;
-  bool streamed_;
+  const FdkPlans& plans_;
   std::unique_ptr<VolumeSource> scan_;  // nullptr: the file is taken whole
   CountsCalibration scan_calibration_;  // calibration of counts
   bool warned_constant_ = false, warned_unlike_integrals_ = false, warned_truncated_ = false;

@@ -3,6 +3,7 @@
 #include "apps/images/memory_files.hpp"
 #include "apps/job/shared_image.hpp"
 #include "host/system/interrupt.hpp"
+#include "host/volume/held_rows.hpp"
 #include "host/volume/typed_volume.hpp"
 
 namespace halocline {
@@ -61,6 +62,13 @@ std::unique_ptr<VolumeSource> JobImages::take(const std::string& path, const Gri
   std::unique_ptr<VolumeSource> source =
       is_on_device(path) ? open(path) : std::make_unique<TypedSource>(to_typed(read(path)));
   return grid == nullptr ? std::move(source) : std::make_unique<PlacedSource>(std::move(source), *grid);
+}
+
+std::unique_ptr<VolumeSource> JobImages::take_rows(const std::string& path, const Grid& grid, Range rows) {
+  auto stack = std::make_unique<PlacedSource>(open(path), grid);
+  return times_.timed("read", [&] {
+    return std::make_unique<HeldRows>(std::move(stack), unsigned_count(rows.begin), unsigned_count(rows.end));
+  });
 }
 
 std::map<std::string, std::size_t> JobImages::replaced() const {

@@ -66,6 +66,13 @@ std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan) {
   return whole || !together.contains(all) ? std::vector<Range>{} : result;
 }
 
+Range rows_seen_here(const Plan& plan) {
+  Range rows;
+  for (const SlabPlan& slab : plan.slabs)
+    if (plan.is_here(slab.device)) include(rows, slab.rows);
+  return rows;
+}
+
 double share_of_rows(const Plan& plan, int rank) {
   return static_cast<double>(plan.rows_of_rank(rank).count()) /
          static_cast<double>(std::max<std::int64_t>(1, plan.requirements.rows().count()));

@@ -14,6 +14,9 @@ namespace halocline {
 /// all.
 std::vector<Range> rows_of_ranks(const Program& program, const Plan& plan);
 
+/// The detector rows that slabs of this rank see (SlabPlan::rows); none without slabs.
+Range rows_seen_here(const Plan& plan);
+
 /// The part of all rows that a rank has, 0 to 1.
 double share_of_rows(const Plan& plan, int rank);
 

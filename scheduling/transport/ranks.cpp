@@ -70,7 +70,7 @@ void Message::record(std::shared_ptr<Trace> trace, std::string name, std::size_t
 std::vector<std::string> Ranks::gather(const std::string& what, const std::string& own) {
   if (!several()) return {own};
   auto all = gather_bytes(what + '\n' + own);
-  sent_ += (what.size() + 1 + own.size()) * static_cast<std::size_t>(size() - 1);
+  sent_ += own.size() * static_cast<std::size_t>(size() - 1);
   for (int n = 0; n < size(); ++n) {
     std::string& bytes = all[static_cast<std::size_t>(n)];
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
