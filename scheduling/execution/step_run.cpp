@@ -96,18 +96,28 @@ class StepRun {
     stop_.answer();
   }
 
+  // Allocates host memory: of projections, the rows of this rank. The first rank collects all of those that it keeps.
+  void hold(const ArrayNeed& need, const std::string& name) {
+    const std::size_t bytes = whole_bytes(need, plan_.requirements);
+    const bool collects = options_.checkpoint_store != nullptr && ranks_.first() && is_state(need);
+    if (need.kind != ArrayKind::projections || plan_.rank_rows.empty() || collects) return transport_.hold(name, bytes);
+    const Range rows = plan_.rows_of_rank(ranks_.rank());
+    const std::size_t row = array_bytes(need, plan_.requirements, 0, 1, 1);
+    transport_.hold(name, bytes,
+                    {row * plan_.requirements.rows().size(), row * unsigned_count(rows.begin), row * rows.size()});
+  }
+
   void allocate_arrays() {
     transport_.hold(sums_array, sizeof(double) * count_step_sums(program_));
     for (const ArrayNeed& need : plan_.requirements.arrays) {
       if (!is_kept(need)) continue;
       const bool on_host = place_of(plan_, need) == Place::host;
-      const std::size_t bytes = whole_bytes(need, plan_.requirements);
       if (need.lifetime == Lifetime::output) output_name_ = need.name;
       if (need.lifetime == Lifetime::input) {
         transport_.hold(need.name, *input_of(inputs_, program_, need.name).source);
       } else if (on_host || plan_.slabs.size() > 1) {
-        transport_.hold(need.name, bytes);
-        if (on_host && need.halo_inout) transport_.hold(name_in_role(ArrayRole::next, need.name), bytes);
+        hold(need, need.name);
+        if (on_host && need.halo_inout) hold(need, name_in_role(ArrayRole::next, need.name));
       }
     }
   }
@@ -118,7 +128,7 @@ class StepRun {
       const VolumeSource& source = *input_of(inputs_, program_, name).source;
       const ArrayNeed& need = array_of(program_.needs, name);
       const std::size_t slice = source.grid().slice();
-      transport_.hold(name, whole_bytes(need, plan_.requirements));
+      hold(need, name);
       if (!plan_.several_ranks() || need.kind != ArrayKind::volume) {
         transport_.put(name, source);
         continue;
@@ -189,7 +199,7 @@ class StepRun {
     constexpr std::size_t piece = std::size_t{4} << 20;
     std::vector<std::byte> bytes(piece);
     for (const auto& array : kept->arrays) {
-      transport_.hold(array.name, array.bytes);
+      hold(array_of(plan_.requirements, array.name), array.name);
       for (std::size_t first = 0; first < array.bytes; first += piece) {
         const std::size_t count = std::min(piece, array.bytes - first);
         kept->read(array.name, first, count, bytes.data());

@@ -43,7 +43,7 @@ void exchange_slices(Transport& transport, const Plan& plan, const std::string& 
   for (int other = 0; other < ranks.size(); ++other) {
     if (other == here) continue;
     const auto part = [&](Range slices) {
-      return MemoryBlocks{transport.memory(array) + slice * unsigned_count(slices.begin), slice * slices.size()};
+      return transport.blocks(array, slice * unsigned_count(slices.begin), slice * slices.size());
     };
     if (const Range slices = slices_beside(plan, other, here, low, high); !slices.empty())
       messages.push_back(ranks.send(other, slices_tag, part(slices), transport.owner(array)));
@@ -92,9 +92,9 @@ void collect_rows(Transport& transport, const Plan& plan, const RayStack& stack)
     for (const Range rows : rows_to_give(plan, rank))
       for (std::int64_t first = 0; first < needs.views().end; first += plan.batch) {
         const auto views = unsigned_count(std::min<std::int64_t>(plan.batch, needs.views().end - first));
-        const MemoryBlocks blocks{
-            transport.memory(stack.array) + view * unsigned_count(first) + stack.row * unsigned_count(rows.begin),
-            stack.row * rows.size(), views, view};
+        const MemoryBlocks blocks =
+            transport.blocks(stack.array, view * unsigned_count(first) + stack.row * unsigned_count(rows.begin),
+                             stack.row * rows.size(), views, view);
         messages.push_back(ranks.first() ? ranks.receive(rank, slices_tag, blocks)
                                          : ranks.send(0, slices_tag, blocks, transport.owner(stack.array)));
       }
@@ -150,8 +150,8 @@ void RayRoute::each_stack(std::int64_t batch, Range rows,
   const auto views = unsigned_count(std::min(views_.end, batch + plan_.batch) - batch);
   const auto all = plan_.requirements.rows().count();
   for (const auto& [array, row] : stacks_)
-    work(array, {transport_.memory(array) + row * unsigned_count(batch * all + rows.begin), row * rows.size(), views,
-                 row * unsigned_count(all)});
+    work(array, transport_.blocks(array, row * unsigned_count(batch * all + rows.begin), row * rows.size(), views,
+                                  row * unsigned_count(all)));
 }
 
 void RayRoute::send(std::vector<Message>& sent, std::int64_t batch, const Part& part) {

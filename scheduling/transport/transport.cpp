@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "host/system/error.hpp"
@@ -10,10 +11,28 @@
 
 namespace halocline {
 
-void Transport::hold(const std::string& array, std::size_t bytes) {
-  auto& memory = arrays_[array];
+namespace {
+
+// Calls work(place in the memory, place among the bytes, count) for those of bytes [first, first + count) that are
+// there.
+void each_run(const ViewPart& part, std::size_t first, std::size_t count, const auto& work) {
+  if (part.view == 0) return work(first, std::size_t{0}, count);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t view = (first + done) / part.view, at = (first + done) % part.view,
+                      now = std::min(count - done, part.view - at), begin = std::max(at, part.begin),
+                      end = std::min(at + now, part.begin + part.count);
+    if (begin < end) work(part.count * view + begin - part.begin, done + begin - at, end - begin);
+    done += now;
+  }
+}
+
+}  // namespace
+
+void Transport::hold(const std::string& array, std::size_t bytes, const ViewPart& part) {
+  auto& [memory, held] = arrays_[array];
   if (!memory) memory = std::make_shared<UninitialisedVector<std::byte>>();
-  memory->resize(bytes);
+  held = part;
+  memory->resize(part.view == 0 ? bytes : bytes / part.view * part.count);
 }
 
 void Transport::hold(const std::string& array, const VolumeSource& source) {
@@ -29,26 +48,47 @@ void Transport::give_back(const std::string& array) {
   sources_.erase(array);
 }
 
-const std::byte* Transport::memory_of(const std::string& array) const {
-  const auto found = elsewhere_.find(array);
-  return found != elsewhere_.end() ? found->second : arrays_.at(array)->data();
+std::pair<std::byte*, ViewPart> Transport::place_of(const std::string& array) const {
+  if (const auto found = elsewhere_.find(array); found != elsewhere_.end()) return {found->second, {}};
+  const Array& held = arrays_.at(array);
+  return {held.memory->data(), held.part};
+}
+
+MemoryBlocks Transport::blocks(const std::string& array, std::size_t first, std::size_t bytes, std::size_t count,
+                               std::size_t stride) {
+  const auto [memory, part] = place_of(array);
+  if (part.view == 0) return {memory + first, bytes, count, stride};
+  const std::size_t view = first / part.view, at = first % part.view;
+  if (stride != part.view || at < part.begin || at + bytes > part.begin + part.count)
+    throw std::logic_error("there is no memory for all of these rows of " + array);
+  return {memory + part.count * view + at - part.begin, bytes, count, part.count};
 }
 
 void Transport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {
-  std::memcpy(const_cast<std::byte*>(memory_of(array)) + first, from, count);
+  const auto [memory, part] = place_of(array);
+  each_run(part, first, count, [&, to = memory](std::size_t place, std::size_t done, std::size_t now) {
+    std::memcpy(to + place, from + done, now);
+  });
 }
 
 void Transport::get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const {
   if (const auto source = sources_.find(array); source != sources_.end())
-    source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
-  else
-    std::memcpy(to, memory_of(array) + first, count);
+    return source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
+  const auto [memory, part] = place_of(array);
+  each_run(part, first, count, [&, from = memory](std::size_t place, std::size_t done, std::size_t now) {
+    std::memcpy(to + done, from + place, now);
+  });
 }
 
 void Transport::put(const std::string& array, const VolumeSource& from, std::size_t first, std::size_t count) {
-  auto* const to = reinterpret_cast<float*>(const_cast<std::byte*>(memory_of(array)));
-  parallel_ranges(count, voxels_in_a_piece,
-                  [&](std::size_t done, std::size_t now) { from.read(first + done, now, to + first + done); });
+  const auto [memory, part] = place_of(array);
+  each_run(part, sizeof(float) * first, sizeof(float) * count,
+           [&, to = memory](std::size_t place, std::size_t done, std::size_t bytes) {
+             auto* const values = reinterpret_cast<float*>(to + place);
+             const std::size_t begin = first + done / sizeof(float);
+             parallel_ranges(bytes / sizeof(float), voxels_in_a_piece,
+                             [&](std::size_t n, std::size_t now) { from.read(begin + n, now, values + n); });
+           });
 }
 
 void Transport::get(const std::string& array, std::size_t first, std::size_t count, VolumeSink& to) const {

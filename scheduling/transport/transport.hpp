@@ -15,6 +15,7 @@
 #include "host/volume/volume_source.hpp"
 #include "scheduling/planning/range_set.hpp"
 #include "scheduling/planning/ray_chain.hpp"
+#include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
 
@@ -27,10 +28,16 @@ inline constexpr int failed_before = -14;
 
 class RayRoute;
 
+/// Bytes [begin, begin + count) of each view, which has `view` bytes; view 0: all bytes of an array.
+struct ViewPart {
+  std::size_t view = 0, begin = 0, count = 0;
+};
+
 class Transport {
  public:
   /// Allocates an array; registers a float32 array that is only read; registers an array in the caller's memory.
-  void hold(const std::string& array, std::size_t bytes);
+  /// part: what of it gets memory. Other bytes are passed over by put(), and by get(), which leaves its target.
+  void hold(const std::string& array, std::size_t bytes, const ViewPart& part = {});
   void hold(const std::string& array, const VolumeSource& source);
   void hold(const std::string& array, std::byte* memory);
   /// Forgets a registered array.
@@ -43,9 +50,11 @@ class Transport {
   /// Copies bytes [first, first + count) of an array. Several threads may call these.
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from);
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const;
-  /// Memory of an array that was allocated, and what keeps it.
-  std::byte* memory(const std::string& array) { return arrays_.at(array)->data(); }
-  std::shared_ptr<const void> owner(const std::string& array) { return arrays_.at(array); }
+  /// Memory of blocks of an array that was allocated, each `stride` after the one before, and what keeps it. In an
+  /// array with parts of views the stride is a view; throws std::logic_error where a block is not in its part.
+  MemoryBlocks blocks(const std::string& array, std::size_t first, std::size_t bytes, std::size_t count = 1,
+                      std::size_t stride = 0);
+  std::shared_ptr<const void> owner(const std::string& array) { return arrays_.at(array).memory; }
   /// Copies a whole float32 array, or voxels [first, first + count) of it.
   void put(const std::string& array, const VolumeSource& from) { put(array, from, 0, from.grid().count()); }
   void put(const std::string& array, const VolumeSource& from, std::size_t first, std::size_t count);
@@ -65,10 +74,15 @@ class Transport {
   void fail();
 
  private:
-  const std::byte* memory_of(const std::string& array) const;
+  struct Array {
+    std::shared_ptr<UninitialisedVector<std::byte>> memory;
+    ViewPart part;
+  };
+  // Memory, and the part of an array that it holds.
+  std::pair<std::byte*, ViewPart> place_of(const std::string& array) const;
 
   RayRoute* route_ = nullptr;
-  std::map<std::string, std::shared_ptr<UninitialisedVector<std::byte>>> arrays_;
+  std::map<std::string, Array> arrays_;
   std::map<std::string, std::byte*> elsewhere_;
   std::map<std::string, const VolumeSource*> sources_;
   std::mutex mutex_;
