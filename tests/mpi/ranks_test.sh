@@ -436,10 +436,11 @@ PY
 test_reading() {
   local n=${ranks[0]} scan volume
   make_scan
-  one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 53,1920 --pixel 2,0.05 -o high.mha
+  one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 107,1920 --pixel 1,0.05 -o high.mha
   scan=(-i "$PWD/high.mha" --geometry "$PWD/scan.xml" --size 21,23,19 --spacing 2.5,2.5,2.5)
   same v.mha -- reconstruct "${scan[@]}" --iterations 2 --method cgls -o v.mha
   same v.mha -- reconstruct "${scan[@]}" --iterations 2 --method spdhg --lambda 0.01 --photons 2000 --electronic 5 -o v.mha
+  same v.mha -- reconstruct "${scan[@]}" --iterations 1 --method sirt --init fdk -o v.mha
   same v.mha -- backproject "${scan[@]}" -o v.mha
   same w.mha v.mha -- fdk "${scan[@]}" --photons 2000 --variance-out w.mha -o v.mha
   cat >counted.sh <<'SH'
@@ -454,7 +455,7 @@ SH
   }
   counted plan reconstruct --method cgls --dry-run
   counted cgls reconstruct --iterations 2 --method cgls
-  counted weights reconstruct --iterations 2 --method spdhg --lambda 0.01 --photons 2000 --init zero
+  counted weights reconstruct --iterations 2 --method spdhg --lambda 0.01 --photons 2000  # from the image of FDK
   counted backproject backproject
   counted fdk fdk --photons 2000 --variance-out w.mha
   counted whole reconstruct --iterations 2 --method cgls --allow-nonfinite
