@@ -8,6 +8,7 @@
 
 #include "algorithms/jobs/reconstruct_report.hpp"
 #include "algorithms/projectors/user_projector.hpp"
+#include "algorithms/solvers/fdk_start.hpp"
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/commands/reconstruct_inputs.hpp"
@@ -78,7 +79,17 @@ void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork&
                       command.parameters.lambda, chosen.trials.size()));
 }
 
-// The choice of lambda, which comes before the run. volumes: bytes of what the job holds all along.
+// The image of FDK to begin with, if that is the start. volumes: bytes of what the job holds all along.
+void forecast_start(Job& job, const ReconstructCommand& command, const ReconstructWork& work, double volumes) {
+  if (command.start() != "fdk") return;
+  const auto plan = plan_fdk_start(work.geometry, work.stack, work.grid, command.parameters,
+                                   device_models(job.devices()), job.plan_options());
+  if (!plan) return;
+  if (job.dry_run()) job.print("Before the run, fdk makes the image to begin with:");
+  job.forecast(*plan, volumes);
+}
+
+// The choice of lambda, which comes before the run. volumes: as for the start.
 void forecast_choice(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const GivenInputs& given,
                      double volumes) {
   const StrengthForecast choice =
@@ -114,6 +125,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
   const double held = ReconstructVolumes::bytes(command, work, plan) + grid_bytes(work.grid);
   job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
+  forecast_start(job, command, work, held);
   if (command.chooses_lambda()) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;

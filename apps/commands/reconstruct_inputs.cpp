@@ -120,11 +120,16 @@ std::unique_ptr<VolumeSource> held(Volume volume) {
 // The start; nullptr if fdk does not take the scan.
 std::unique_ptr<VolumeSource> fdk_start(Job& job, const ReconstructWork& work, const VolumeSource& projections,
                                         const ReconstructionParameters& parameters) {
-  FdkStart start =
-      job.timed("fdk", [&] { return fdk_start(projections, work.geometry, work.grid, parameters, job.devices()); });
-  if (start.image) return held(std::move(*start.image));
-  spdlog::warn("{}", start.why_not);
-  return nullptr;
+  RunOptions options;
+  options.plan = job.plan_options();
+  FdkStart start = job.timed(
+      "fdk", [&] { return fdk_start(projections, work.geometry, work.grid, parameters, job.devices(), options); });
+  if (!start.image) {
+    spdlog::warn("{}", start.why_not);
+    return nullptr;
+  }
+  job.record(start.run, "fdk");
+  return held(std::move(*start.image));
 }
 
 // True if a rank reads the rows of Plan::rank_rows alone: not where a value depends on the whole scan, as calibrated

@@ -149,11 +149,20 @@ RanksInUse::RanksInUse() {
         "build it with HALOCLINE_WITH_MPI{}",
         launch->processes ? fmt::format("{} processes", *launch->processes) : "several processes", alone));
   }
-  joined_ = make_mpi_ranks();
-  if (launch->processes && joined_->size() != *launch->processes)
+  auto all = make_mpi_ranks();
+  if (launch->processes && all->size() != *launch->processes)
     throw InputError(
         fmt::format("the launcher started {} processes, but {} sees {}: use the launcher of that library{}",
-                    *launch->processes, mpi_library(), joined_->size(), alone));
+                    *launch->processes, mpi_library(), all->size(), alone));
+  join(std::move(all));
+}
+
+RanksInUse::RanksInUse(std::unique_ptr<Ranks> ranks) {
+  join(std::move(ranks));
+}
+
+void RanksInUse::join(std::unique_ptr<Ranks> ranks) {
+  joined_ = std::move(ranks);
   joined = joined_.get();
   ::setenv("HALOCLINE_MPI", "off", 1);  // child processes are no ranks
 }

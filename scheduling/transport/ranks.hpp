@@ -125,11 +125,15 @@ Ranks& one_rank();
 class RanksInUse {
  public:
   RanksInUse();
+  /// Joins these (for tests).
+  explicit RanksInUse(std::unique_ptr<Ranks> ranks);
   ~RanksInUse();
   RanksInUse(const RanksInUse&) = delete;
   RanksInUse& operator=(const RanksInUse&) = delete;
 
  private:
+  void join(std::unique_ptr<Ranks> ranks);
+
   std::unique_ptr<Ranks> joined_;
 };
 

@@ -150,6 +150,15 @@ test_solvers() {
   same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
   same z.mha -- "${scan[@]}" --method cgls --iterations 3 --device-memory 210K -o z.mha
   same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
+  # Ranks make the image of FDK together, or begin without it together.
+  same s.mha -- "${scan[@]}" --method sirt --init fdk --iterations 3 -o s.mha
+  same t.mha -- reconstruct -i ../scan.mha --geometry ../scan.xml --size 17,19,5 --spacing 3,3,3 --pad-volume 5 \
+    --method os-sart --init fdk --device-memory 300K -o t.mha
+  one geometry circular --sid 200 --sdd 300 --arc 90 --projections 23 -o arc.xml
+  one project -i phantom.mha --geometry arc.xml --detector 53,93 --pixel 2,1 -o arc.mha
+  same r.mha -- reconstruct -i ../arc.mha --geometry ../arc.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method sirt \
+    --init fdk --iterations 2 -o r.mha
+  grep -q "begin with a constant image" "run-${ranks[0]}/log" || fail "no word of a start that is refused"
   # Rows of more than a MiB a view travel as messages of their own.
   one geometry circular --sid 150 --sdd 300 --projections 6 -o wide.xml
   one project --phantom shepp-logan-hc --phantom-size 50 -g wide.xml --detector 2053,301 --pixel 0.05,0.4 -o wide.mha
@@ -183,6 +192,10 @@ test_checkpoint() {
   run=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method sirt --iterations 60)
   one "${run[@]}" -o whole.mha --log-level error
   resumes whole.mha "${run[@]}"
+  run+=(--init fdk)
+  one "${run[@]}" -o from-fdk.mha --log-level error
+  ! cmp -s whole.mha from-fdk.mha || fail "the start has no effect"
+  resumes from-fdk.mha "${run[@]}"
 }
 
 # SIGTERM to one rank ends all with the state of the same iteration.
@@ -310,6 +323,7 @@ test_memory() {
   local scan=(reconstruct -i scan.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5)
   survives "${scan[@]}" --method cgls --iterations 5 --checkpoint state --checkpoint-every 0
   survives "${scan[@]}" --method os-sart --iterations 2
+  survives "${scan[@]}" --method sirt --init fdk --iterations 1
 }
 
 # Ranks with a folder of caches each: one tuning counts for all, and a form that one of them computes wrongly for none.
@@ -391,6 +405,15 @@ PY
     traffic "${scan[@]}" --method $method --lambda 0.01 --gap 0 --iterations 4
   done
   traffic "${scan[@]}" --method cgls --iterations 3 --device-memory 300K
+  # Each rank makes a part of the image to begin with, and sends it to the others.
+  traffic "${scan[@]}" --method sirt --init fdk --iterations 3
+  python3 - "$n" <<'PY'
+import json, sys
+start, ranks = json.load(open("report.json"))["runs"]["fdk"], int(sys.argv[1])
+image, sent = 4 * 31 * 33 * 29 * (ranks - 1), start["sent_by_rank"]
+assert start["predicted"]["rank_bytes"] == image, start["predicted"]
+assert min(sent) > image / ranks / 2 and max(sent) < image / ranks * 2, sent
+PY
   # Ranks share the rows of a high detector: far less than all rows travel, which an iteration makes once.
   one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 53,640 --pixel 2,0.15 -o high.mha
   traffic reconstruct -i high.mha --geometry scan.xml --size 21,23,19 --spacing 2.5,2.5,2.5 --method cgls --iterations 9
@@ -405,16 +428,19 @@ PY
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run"; }
   on "$n" "${scan[@]}" --method cgls -o v.mha --dry-run >log 2>&1
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run of reconstruct"; }
+  on "$n" "${scan[@]}" --method fdk -o v.mha --dry-run >log 2>&1
+  grep -A99 "fdk makes the image" log | grep -q "between ranks: [1-9]" || { cat log && fail "no start in --dry-run"; }
 }
 
 # Ranks read the detector rows that their slabs see, and all rows where a value depends on the whole scan.
 test_reading() {
   local n=${ranks[0]} scan volume
   make_scan
-  one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 53,1920 --pixel 2,0.05 -o high.mha
+  one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 107,1920 --pixel 1,0.05 -o high.mha
   scan=(-i "$PWD/high.mha" --geometry "$PWD/scan.xml" --size 21,23,19 --spacing 2.5,2.5,2.5)
   same v.mha -- reconstruct "${scan[@]}" --iterations 2 --method cgls -o v.mha
   same v.mha -- reconstruct "${scan[@]}" --iterations 2 --method spdhg --lambda 0.01 --photons 2000 --electronic 5 -o v.mha
+  same v.mha -- reconstruct "${scan[@]}" --iterations 1 --method sirt --init fdk -o v.mha
   same v.mha -- backproject "${scan[@]}" -o v.mha
   same w.mha v.mha -- fdk "${scan[@]}" --photons 2000 --variance-out w.mha -o v.mha
   cat >counted.sh <<'SH'
@@ -429,7 +455,7 @@ SH
   }
   counted plan reconstruct --method cgls --dry-run
   counted cgls reconstruct --iterations 2 --method cgls
-  counted weights reconstruct --iterations 2 --method spdhg --lambda 0.01 --photons 2000 --init zero
+  counted weights reconstruct --iterations 2 --method spdhg --lambda 0.01 --photons 2000  # from the image of FDK
   counted backproject backproject
   counted fdk fdk --photons 2000 --variance-out w.mha
   counted whole reconstruct --iterations 2 --method cgls --allow-nonfinite
