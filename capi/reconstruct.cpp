@@ -33,7 +33,7 @@ class ReconstructVerb : public Verb {
   struct Given {
     CountsInputs::Taken taken;
     std::unique_ptr<VolumeSource> line_integrals_source, weights_source, start_source;
-    Volume line_integrals, weights, start;
+    Volume line_integrals, weights;
     ReconstructionInputs inputs;
     bool weighted = false;  // by photons or as given
   };
@@ -90,13 +90,13 @@ void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& par
   given.inputs.near_minimum = given.inputs.start != nullptr;
   if (given.inputs.start != nullptr) require_size(given.inputs.start->grid(), "init", grid, "the output `volume`");
   if (start != "fdk") return;
-  FdkStart begin = fdk_start(*given.inputs.projections, work.geometry(), grid, parameters, work.devices, work.options);
+  FdkStart begin = fdk_start(*given.inputs.projections, work.geometry(), grid, parameters, work.devices, work.options,
+                             {0, static_cast<std::int64_t>(grid.size[2])});
   if (!begin.image) {
     library_log()->warn("{}", begin.why_not);
     return;
   }
-  given.start = std::move(*begin.image);
-  given.start_source = std::make_unique<MemorySource>(given.start);
+  given.start_source = std::move(begin.image);
   given.inputs.start = given.start_source.get();
 }
 

@@ -127,6 +127,26 @@ double largest_in_some_views(const ArraySource& raw, const Grid& stack, const Fd
   return largest > 0 ? largest : 1;
 }
 
+}  // namespace
+
+Program fdk_program(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                    const FdkParameters& parameters, const std::vector<Device>& devices, const PlanOptions& options) {
+  if (parameters.algorithm == FdkAlgorithm::gridding) {
+    require_one_fft_library(devices, ranks_of(options));
+    const auto models = models_of_all(devices, options);
+    return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters, models));
+  }
+  const std::size_t length = filtered_rows(geometry, projections, parameters).length;
+  // One after the other, as ranks agree on both.
+  const FdkParameters with_filter = with_row_filter(parameters, devices, length, ranks_of(options));
+  const auto budgets = checked_budgets(devices, projections, grid, options);
+  const auto method = std::make_shared<Fdk>(geometry, projections, grid, with_filter, budgets);
+  for (const Device& device : devices) method->check_device(device.info());
+  return program_of(method);
+}
+
+namespace {
+
 // Projections as `raw` gives them, in the type that the parameters say, to a sink, or to a volume on a grid.
 template <class Output>
 RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geometry, Output& output, const Grid& grid,
@@ -148,18 +168,7 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
   FdkParameters fitted = parameters;
   fitted.largest_projection = largest_in_some_views(raw, stack, parameters);
   const auto program_for = [&](const std::vector<Device>& used) {
-    if (parameters.algorithm == FdkAlgorithm::gridding) {
-      require_one_fft_library(used, ranks_of(options.plan));
-      const auto models = models_of_all(used, options.plan);
-      return program_of(std::make_shared<Gridding>(geometry, stack, grid, parameters, models));
-    }
-    const std::size_t length = filtered_rows(geometry, stack, parameters).length;
-    // One after the other, as ranks agree on both.
-    const FdkParameters with_filter = with_row_filter(fitted, used, length, ranks_of(options.plan));
-    const auto budgets = checked_budgets(used, stack, grid, options.plan);
-    const auto method = std::make_shared<Fdk>(geometry, stack, grid, with_filter, budgets);
-    for (const Device& device : used) method->check_device(device.info());
-    return program_of(method);
+    return fdk_program(geometry, stack, grid, fitted, used, options.plan);
   };
   return run_on_selection(program_for, {{"raw", raw}}, output, devices, options);
 }

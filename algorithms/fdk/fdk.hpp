@@ -43,6 +43,11 @@ class Fdk : public BackprojectionMethod {
 FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices,
                               std::optional<std::size_t> length = std::nullopt, Ranks& all = one_rank());
 
+/// The program of fdk() in forms that all ranks of the options agree on, who call this together; it runs on the devices
+/// of any of them. The parameters are checked (check_fdk()).
+Program fdk_program(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                    const FdkParameters& parameters, const std::vector<Device>& devices, const PlanOptions& options);
+
 /// Reconstructs `projections` (line integrals) on `grid`. Throws InputError as check_fdk does and for bad parameters,
 /// PlanError, ClError, BuildError, Interrupted.
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,

@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
 #include "algorithms/fdk/fdk.hpp"
 #include "host/system/error.hpp"
+#include "scheduling/execution/device_selection.hpp"
+#include "scheduling/execution/output_store.hpp"
+#include "scheduling/planning/missing_slices.hpp"
 #include "scheduling/transport/rank_devices.hpp"
-#include "scheduling/transport/share_volume.hpp"
 
 namespace halocline {
 namespace {
@@ -27,57 +33,97 @@ std::string refusal_of(const Geometry& geometry, const Grid& stack, const Grid& 
   }
 }
 
-// A rank without slices has the image, too.
-PlanOptions with_idle_ranks(PlanOptions options) {
-  options.idle_ranks = true;
-  return options;
+Range all_slices(const Grid& grid) {
+  return {0, static_cast<std::int64_t>(grid.size[2])};
 }
 
-// Each rank makes its part of the image.
-RunResult make_on_all(Ranks& all, const VolumeSource& projections, const Geometry& geometry, Volume& image,
-                      const FdkParameters& fdk, const std::vector<Device>& devices, const RunOptions& options) {
-  MemorySink whole(image);
-  PartOfRank part(whole);
-  RunResult run = fdk_into(projections, projections.grid(), geometry, part, fdk, devices, options);
-  const std::size_t before = all.sent();
-  share_volume(all, part.made(), image.grid.count(), image.voxels.data());
-  run.rank_bytes += static_cast<double>(all.sent() - before);
-  run.plan.rank_bytes += shared_bytes(image.grid, all);
-  return run;
-}
+// Voxels that are not to be made, as though a run before had stored them.
+class NotWanted : public OutputStore {
+ public:
+  explicit NotWanted(RangeSet voxels) : voxels_(std::move(voxels)) {}
+  RangeSet give_back(VolumeSink&) override { return voxels_; }
+  void keep(std::size_t, std::size_t, const float*) override {}
+
+ private:
+  RangeSet voxels_;
+};
+
+// An image of which slices are made as they are read.
+class FdkImage : public VolumeSource {
+ public:
+  FdkImage(const VolumeSource& projections, Program program, const Grid& grid, const std::vector<Device>& devices,
+           RunOptions options)
+      : projections_(projections),
+        program_(std::move(program)),
+        devices_(devices),
+        options_(std::move(options)),
+        image_(Volume::uninitialised(grid)) {}
+
+  const Grid& grid() const override { return image_.grid; }
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!made_.contains(range_of(first, count))) make(all_slices(grid()));
+    }
+    std::copy_n(image_.voxels.data() + first, count, to);
+  }
+  const float* data() const override {
+    const std::lock_guard lock(mutex_);
+    return made_.contains(range_of(0, grid().count())) ? image_.voxels.data() : nullptr;
+  }
+
+  // Makes those of these slices that are not there.
+  RunResult make(Range slices) const {
+    const Range wanted = range_of(grid().slice() * unsigned_count(slices.begin), grid().slice() * slices.size());
+    RangeSet others = made_;
+    others.add({0, wanted.begin});
+    others.add({wanted.end, static_cast<std::int64_t>(grid().count())});
+    NotWanted store(std::move(others));
+    RunOptions options = options_;
+    if (slices != all_slices(grid()) || !made_.empty()) options.output_store = &store;
+    MemorySink sink(image_);
+    const auto program_for = [&](const std::vector<Device>&) { return program_; };
+    RunResult run = run_on_selection(program_for, {{"raw", &projections_}}, sink, devices_, options);
+    made_.add(wanted);
+    return run;
+  }
+
+ private:
+  const VolumeSource& projections_;
+  Program program_;
+  const std::vector<Device>& devices_;
+  RunOptions options_;
+  mutable std::mutex mutex_;
+  mutable RangeSet made_;  // voxels
+  mutable Volume image_;
+};
 
 }  // namespace
 
 FdkStart fdk_start(const VolumeSource& projections, const Geometry& geometry, const Grid& grid,
                    const ReconstructionParameters& parameters, const std::vector<Device>& devices,
-                   const RunOptions& options) {
+                   const RunOptions& options, Range slices) {
   const FdkParameters fdk = parameters_for(parameters);
-  Ranks& all = ranks_of(options.plan);
-  for (const std::string& refusal :
-       all.gather("whether fdk takes the scan", refusal_of(geometry, projections.grid(), grid, fdk)))
-    if (!refusal.empty())
-      return {.why_not = fmt::format(
-                  "the iterations begin with a constant image, not with that of fdk, which would say: {}", refusal)};
-  FdkStart start{.image = Volume::uninitialised(grid)};
-  RunOptions shared = options;
-  shared.plan = with_idle_ranks(options.plan);
-  if (all.several()) {
-    start.run = make_on_all(all, projections, geometry, *start.image, fdk, devices, shared);
-  } else {
-    MemorySink sink(*start.image);
-    start.run = fdk_into(projections, projections.grid(), geometry, sink, fdk, devices, shared);
-  }
-  return start;
+  if (const std::string refusal = refusal_of(geometry, projections.grid(), grid, fdk); !refusal.empty())
+    return {.why_not = fmt::format(
+                "the iterations begin with a constant image, not with that of fdk, which would say: {}", refusal)};
+  RunOptions own = options;
+  own.plan = of_this_rank(options.plan);
+  auto image = std::make_unique<FdkImage>(
+      projections, fdk_program(geometry, projections.grid(), grid, fdk, devices, options.plan), grid, devices, own);
+  RunResult run = image->make(slices);
+  return {.image = std::move(image), .run = std::move(run)};
 }
 
 std::optional<Plan> plan_fdk_start(const Geometry& geometry, const Grid& stack, const Grid& grid,
                                    const ReconstructionParameters& parameters, const std::vector<DeviceModel>& models,
-                                   const PlanOptions& options) {
+                                   const PlanOptions& options, Range slices) {
   const FdkParameters fdk = parameters_for(parameters);
-  if (!refusal_of(geometry, stack, grid, fdk).empty()) return std::nullopt;
-  Plan plan = plan_fdk(geometry, stack, grid, fdk, models, with_idle_ranks(options));
-  plan.rank_bytes += shared_bytes(grid, ranks_of(options));
-  return plan;
+  if (slices.empty() || !refusal_of(geometry, stack, grid, fdk).empty()) return std::nullopt;
+  const PlanOptions own = of_this_rank(options);
+  Plan plan = plan_fdk(geometry, stack, grid, fdk, models, own);
+  if (slices == all_slices(grid)) return plan;
+  return plan_missing(plan.requirements, models, own, std::vector{slices});
 }
 
 }  // namespace halocline

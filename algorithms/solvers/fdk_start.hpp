@@ -1,6 +1,7 @@
 // The image of FDK, for methods of iterative reconstruction to begin with.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,21 +13,22 @@
 namespace halocline {
 
 struct FdkStart {
-  std::optional<Volume> image = {};  ///< none where the scan is not one for FDK: then the method begins by itself
-  std::string why_not = {};          ///< warning for that case
-  RunResult run = {};                ///< that made the image
+  std::unique_ptr<VolumeSource> image = {};  ///< none where the scan is not one for FDK: the method begins by itself
+  std::string why_not = {};                  ///< warning for that case
+  RunResult run = {};                        ///< that made the image, or its slices
 };
 
-/// `projections`: line integrals (u, v, view). `parameters`: of the method that is to begin with it. Several ranks make
-/// a part of the slices each, read the rows that those see, and all have the image. Throws as fdk_into() does, but for
+/// `projections`: line integrals (u, v, view). `parameters`: of the method that is to begin with it. All ranks of the
+/// options call this. slices: those that this rank makes now, on its devices, of the rows that they see; it makes the
+/// others when one of them is read, for which projections and devices have to live. Throws as fdk_into() does, but for
 /// InputError of a scan that cannot be reconstructed so.
 FdkStart fdk_start(const VolumeSource& projections, const Geometry& geometry, const Grid& grid,
                    const ReconstructionParameters& parameters, const std::vector<Device>& devices,
-                   const RunOptions& options = {});
+                   const RunOptions& options, Range slices);
 
-/// Plan of fdk_start() for projections on `stack`; none where there is no image.
+/// Plan of fdk_start() on this rank, for projections on `stack`; none where there is no image, or no slice.
 std::optional<Plan> plan_fdk_start(const Geometry& geometry, const Grid& stack, const Grid& grid,
                                    const ReconstructionParameters& parameters, const std::vector<DeviceModel>& models,
-                                   const PlanOptions& options = {});
+                                   const PlanOptions& options, Range slices);
 
 }  // namespace halocline

@@ -37,7 +37,7 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   about["origin"] = work.grid.origin;
   for (const auto& [name, voxels] : {std::pair{"the voxels of -i", inputs.projections},
                                      {"the weights of the rays", inputs.weights},
-                                     {"the image of --init", inputs.start},
+                                     {"the image of --init", command.starts_from_image() ? inputs.start : nullptr},
                                      {"the voxels of --reference", inputs.reference},
                                      {"the voxels of --truth", inputs.truth}})
     if (voxels != nullptr) about[name] = checksum_text(voxel_checksum(*voxels, ranks()));
@@ -80,12 +80,15 @@ void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork&
 }
 
 // The image of FDK to begin with, if that is the start. volumes: bytes of what the job holds all along.
-void forecast_start(Job& job, const ReconstructCommand& command, const ReconstructWork& work, double volumes) {
+void forecast_start(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const Plan& run,
+                    double volumes) {
   if (command.start() != "fdk") return;
   const auto plan = plan_fdk_start(work.geometry, work.stack, work.grid, command.parameters,
-                                   device_models(job.devices()), job.plan_options());
+                                   device_models(job.devices()), job.plan_options(), slices_to_begin(run));
   if (!plan) return;
-  if (job.dry_run()) job.print("Before the run, fdk makes the image to begin with:");
+  if (job.dry_run())
+    job.print(run.several_ranks() ? "Before the run, each rank makes its slices of the image to begin with, the first:"
+                                  : "Before the run, fdk makes the image to begin with:");
   job.forecast(*plan, volumes);
 }
 
@@ -125,7 +128,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
   const double held = ReconstructVolumes::bytes(command, work, plan) + grid_bytes(work.grid);
   job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
-  forecast_start(job, command, work, held);
+  forecast_start(job, command, work, plan, held);
   if (command.chooses_lambda()) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;

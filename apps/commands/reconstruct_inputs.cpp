@@ -119,17 +119,17 @@ std::unique_ptr<VolumeSource> held(Volume volume) {
 
 // The start; nullptr if fdk does not take the scan.
 std::unique_ptr<VolumeSource> fdk_start(Job& job, const ReconstructWork& work, const VolumeSource& projections,
-                                        const ReconstructionParameters& parameters) {
+                                        const ReconstructionParameters& parameters, Range slices) {
   RunOptions options;
   options.plan = job.plan_options();
-  FdkStart start = job.timed(
-      "fdk", [&] { return fdk_start(projections, work.geometry, work.grid, parameters, job.devices(), options); });
-  if (!start.image) {
+  FdkStart start = job.timed("fdk", [&] {
+    return fdk_start(projections, work.geometry, work.grid, parameters, job.devices(), options, slices);
+  });
+  if (start.image)
+    job.record(start.run, "fdk");
+  else
     spdlog::warn("{}", start.why_not);
-    return nullptr;
-  }
-  job.record(start.run, "fdk");
-  return held(std::move(*start.image));
+  return std::move(start.image);
 }
 
 // True if a rank reads the rows of Plan::rank_rows alone: not where a value depends on the whole scan, as calibrated
@@ -200,6 +200,16 @@ void report_counts(Job& job, const ReconstructCommand& command, const Reconstruc
 
 }  // namespace
 
+Range slices_to_begin(const Plan& plan) {
+  Range slices;
+  for (const SlabPlan& slab : plan.slabs)
+    if (plan.is_here(slab.device))
+      slices = slices.empty()
+                   ? slab.extended
+                   : Range{std::min(slices.begin, slab.extended.begin), std::max(slices.end, slab.extended.end)};
+  return slices;
+}
+
 ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work,
                                        const Plan& plan) {
   if (reads_rows(command, work, plan))
@@ -209,7 +219,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   if (ranks().first()) warn_of(*projections_, work.geometry, command);  // of views that not all ranks have
   const std::string start = command.start();
   if (start == "fdk")
-    start_ = fdk_start(job, work, *projections_, command.parameters);
+    start_ = fdk_start(job, work, *projections_, command.parameters, slices_to_begin(plan));
   else if (command.starts_from_image())
     start_ = open_volume(job, start);
   near_minimum_ = command.starts_from_image();

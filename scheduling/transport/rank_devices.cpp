@@ -131,6 +131,13 @@ void plan_with_all(PlanOptions& options, const std::vector<Device>& devices, Ran
   }
 }
 
+PlanOptions of_this_rank(PlanOptions options) {
+  options.all_devices.clear();
+  options.notes.clear();
+  options.rank = 0;
+  return options;
+}
+
 std::vector<DeviceModel> models_of_all(const std::vector<Device>& devices, const PlanOptions& options) {
   return options.all_devices.empty() ? device_models(devices) : options.all_devices;
 }

@@ -19,6 +19,9 @@ inline Ranks& ranks_of(const PlanOptions& options) {
   return options.all_devices.empty() ? one_rank() : ranks();
 }
 
+/// These options for plans of this rank's devices alone.
+PlanOptions of_this_rank(PlanOptions options);
+
 /// A device, as ranks tell each other.
 struct RankDevice {
   DeviceModel model;

@@ -43,10 +43,6 @@ void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* 
   for (Message& message : messages) message.wait();
 }
 
-double shared_bytes(const Grid& grid, const Ranks& ranks) {
-  return static_cast<double>(sizeof(float)) * static_cast<double>(grid.count()) * (ranks.size() - 1);
-}
-
 Range slices_to_write(const Grid& grid, const Ranks& ranks) {
   const auto slices = static_cast<std::int64_t>(grid.size[2]), count = std::int64_t{ranks.size()};
   return {slices * ranks.rank() / count, slices * (ranks.rank() + 1) / count};

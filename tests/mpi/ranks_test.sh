@@ -150,7 +150,7 @@ test_solvers() {
   same x.mha -- "${scan[@]}" --method os-sart --iterations 2 -o x.mha
   same z.mha -- "${scan[@]}" --method cgls --iterations 3 --device-memory 210K -o z.mha
   same y.mha -- "${scan[@]}" --photons 2000 --lambda 20 --iterations 12 -o y.mha
-  # Ranks make the image of FDK together, or begin without it together.
+  # Ranks make their slices of the image of FDK, or all begin without it.
   same s.mha -- "${scan[@]}" --method sirt --init fdk --iterations 3 -o s.mha
   same t.mha -- reconstruct -i ../scan.mha --geometry ../scan.xml --size 17,19,5 --spacing 3,3,3 --pad-volume 5 \
     --method os-sart --init fdk --device-memory 300K -o t.mha
@@ -376,9 +376,9 @@ test_traffic() {
 import json, sys
 ranks, what = int(sys.argv[1]), sys.argv[2]
 for run in json.load(open("report.json"))["runs"].values():
-    predicted, actual = run["predicted"]["rank_bytes"], run["actual"]["rank_bytes"]
+    predicted, actual = run["predicted"].get("rank_bytes", 0), run["actual"]["rank_bytes"]
     assert len(run["sent_by_rank"]) == ranks and sum(run["sent_by_rank"]) == actual, run["sent_by_rank"]
-    assert abs(predicted - actual) < 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
+    assert abs(predicted - actual) <= 0.05 * actual, f"{what}: {predicted} bytes between ranks predicted, {actual} sent"
     print(f"{predicted} bytes predicted, {actual} sent: {what}")
 events = json.load(open("trace.json"))["traceEvents"]
 names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
@@ -405,14 +405,14 @@ PY
     traffic "${scan[@]}" --method $method --lambda 0.01 --gap 0 --iterations 4
   done
   traffic "${scan[@]}" --method cgls --iterations 3 --device-memory 300K
-  # Each rank makes a part of the image to begin with, and sends it to the others.
+  # Each rank makes its slices of the image to begin with, and sends none.
   traffic "${scan[@]}" --method sirt --init fdk --iterations 3
   python3 - "$n" <<'PY'
-import json, sys
-start, ranks = json.load(open("report.json"))["runs"]["fdk"], int(sys.argv[1])
-image, sent = 4 * 31 * 33 * 29 * (ranks - 1), start["sent_by_rank"]
-assert start["predicted"]["rank_bytes"] == image, start["predicted"]
-assert min(sent) > image / ranks / 2 and max(sent) < image / ranks * 2, sent
+import json
+start = json.load(open("report.json"))["runs"]["fdk"]
+assert start["actual"]["rank_bytes"] == 0, start["actual"]
+slices = max(slab["slices"][1] for slab in start["plan"]["slabs"]) - min(slab["slices"][0] for slab in start["plan"]["slabs"])
+assert slices < 20, f"{slices} of 29 slices made on rank 0: {start['plan']['slabs']}"
 PY
   # Ranks share the rows of a high detector: far less than all rows travel, which an iteration makes once.
   one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 53,640 --pixel 2,0.15 -o high.mha
@@ -429,7 +429,7 @@ PY
   on "$n" "${scan[@]}" --method cgls -o v.mha --dry-run >log 2>&1
   grep -q "between ranks: " log || { cat log && fail "no traffic in --dry-run of reconstruct"; }
   on "$n" "${scan[@]}" --method fdk -o v.mha --dry-run >log 2>&1
-  grep -A99 "fdk makes the image" log | grep -q "between ranks: [1-9]" || { cat log && fail "no start in --dry-run"; }
+  grep -q "each rank makes its slices of the image to begin with" log || { cat log && fail "no start in --dry-run"; }
 }
 
 # Ranks read the detector rows that their slabs see, and all rows where a value depends on the whole scan.

@@ -155,7 +155,7 @@ class Rank {
   const RayChain& chain() const { return chain_; }
   int coming() const { return ranks_->begun; }
   std::uint64_t& sum(char array, std::int64_t view, std::int64_t row) {
-    return reinterpret_cast<std::uint64_t*>(transport_.memory({array}))[view * rows() + row];
+    return reinterpret_cast<std::uint64_t*>(transport_.blocks({array}, 0, 0).first)[view * rows() + row];
   }
 
   // Adds a slab to the rays of a piece, once what goes on there has come.
