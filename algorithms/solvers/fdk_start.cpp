@@ -51,10 +51,10 @@ class NotWanted : public OutputStore {
 // An image of which slices are made as they are read.
 class FdkImage : public VolumeSource {
  public:
-  FdkImage(const VolumeSource& projections, Program program, const Grid& grid, const std::vector<Device>& devices,
-           RunOptions options)
+  FdkImage(const VolumeSource& projections, ProgramForDevices program_for, const Grid& grid,
+           const std::vector<Device>& devices, RunOptions options)
       : projections_(projections),
-        program_(std::move(program)),
+        program_for_(std::move(program_for)),
         devices_(devices),
         options_(std::move(options)),
         image_(Volume::uninitialised(grid)) {}
@@ -82,15 +82,14 @@ class FdkImage : public VolumeSource {
     RunOptions options = options_;
     if (slices != all_slices(grid()) || !made_.empty()) options.output_store = &store;
     MemorySink sink(image_);
-    const auto program_for = [&](const std::vector<Device>&) { return program_; };
-    RunResult run = run_on_selection(program_for, {{"raw", &projections_}}, sink, devices_, options);
+    RunResult run = run_on_selection(program_for_, {{"raw", &projections_}}, sink, devices_, options);
     made_.add(wanted);
     return run;
   }
 
  private:
   const VolumeSource& projections_;
-  Program program_;
+  ProgramForDevices program_for_;
   const std::vector<Device>& devices_;
   RunOptions options_;
   mutable std::mutex mutex_;
@@ -107,10 +106,16 @@ FdkStart fdk_start(const VolumeSource& projections, const Geometry& geometry, co
   if (const std::string refusal = refusal_of(geometry, projections.grid(), grid, fdk); !refusal.empty())
     return {.why_not = fmt::format(
                 "the iterations begin with a constant image, not with that of fdk, which would say: {}", refusal)};
+  ProgramForDevices program_for = [=, stack = projections.grid(),
+                                   plan = options.plan](const std::vector<Device>& used) {
+    return fdk_program(geometry, stack, grid, fdk, used, plan);
+  };
+  // Ranks agree on it once, as each of them may run it again.
+  if (ranks_of(options.plan).several())
+    program_for = [program = program_for(devices)](const std::vector<Device>&) { return program; };
   RunOptions own = options;
   own.plan = of_this_rank(options.plan);
-  auto image = std::make_unique<FdkImage>(
-      projections, fdk_program(geometry, projections.grid(), grid, fdk, devices, options.plan), grid, devices, own);
+  auto image = std::make_unique<FdkImage>(projections, std::move(program_for), grid, devices, std::move(own));
   RunResult run = image->make(slices);
   return {.image = std::move(image), .run = std::move(run)};
 }

@@ -267,14 +267,16 @@ ReconstructionInputs ReconstructVolumes::inputs() const {
 }
 
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan) {
-  const double volume = grid_bytes(work.grid), stacks = (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack);
+  const double volume = grid_bytes(work.grid), stacks = (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack),
+               start = volume * static_cast<double>(slices_to_begin(plan).count()) /
+                       static_cast<double>(plan.requirements.slices().count());
   const auto of_file = [&](const std::string& path) {
     return path.empty() || (ranks().several() && is_read_in_pieces(path)) ? 0 : volume;
   };
   return (reads_rows(command, work, plan) ? share_of_rows(plan, ranks().rank()) : 1) * stacks +
          (command.starts_from_image() ? of_file(command.start())
           : command.start() == "zero" ? 0
-                                      : volume) +
+                                      : start) +
          of_file(command.reference) + of_file(command.truth);
 }
 
