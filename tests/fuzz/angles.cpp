@@ -6,8 +6,10 @@ namespace halocline::fuzz {
 namespace {
 
 void angles(const std::string& bytes) {
-  run_words({"geometry", "circular", "--sid", "500", "--sdd", "750", "--angles", file_of("input.txt", bytes), "-o",
-             path_of("output.xml"), "--quiet"});
+  run_verb("geometry circular", {{"sid", {"500"}},
+                                 {"sdd", {"750"}},
+                                 {"angles", {file_of("input.txt", bytes)}},
+                                 {"output", {path_of("output.xml")}}});
 }
 const Registered registered("angles", angles);
 

@@ -6,7 +6,7 @@ namespace halocline::fuzz {
 namespace {
 
 void report(const std::string& bytes) {
-  run_words({"plot", file_of("input.json", bytes), "-o", path_of("output.svg"), "--quiet"});
+  run_verb("plot", {{"reports", {file_of("input.json", bytes)}}, {"output", {path_of("output.svg")}}});
 }
 const Registered registered("report", report);
 

@@ -7,11 +7,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "apps/command.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/images/itk_image.hpp"
 #include "apps/images/stored_image.hpp"
-#include "host/system/captured_stderr.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
 #include "host/system/temporary_folder.hpp"
@@ -77,12 +75,14 @@ void require_as_through_itk(const std::string& path) {
     require(found.voxels[n] == expected.voxels[n] || !std::isfinite(found.voxels[n]), "other values than through ITK");
 }
 
-void run_words(const std::vector<std::string>& words) {
-  std::vector<const char*> argv{"halocline"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  const CapturedStderr captured("halocline");
-  const int code = run_command(static_cast<int>(argv.size()), argv.data());
-  require(code == 0 || code == 2, "exit code " + std::to_string(code));
+void run_verb(const std::string& verb, const std::vector<GivenSetting>& settings) {
+  try {
+    EmbeddedCommand().run({.verb = verb, .settings = settings});
+  } catch (const FileError& error) {
+    require(false, error.what());
+  } catch (const PlanError& error) {
+    require(false, error.what());
+  }
 }
 
 }  // namespace halocline::fuzz

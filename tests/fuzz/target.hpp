@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/embedded_command.hpp"
 #include "host/volume/volume.hpp"
 
 namespace halocline::fuzz {
@@ -41,7 +42,7 @@ std::optional<Volume> read_any_image(const std::string& path);
 /// reads voxels of NIfTI that are not finite as 0.
 void require_as_through_itk(const std::string& path);
 
-/// Runs the command in this process, without its words on the terminal. A finding: exit codes other than 0 and 2.
-void run_words(const std::vector<std::string>& words);
+/// Runs a verb of the command in this process. A finding: errors of the system or of memory.
+void run_verb(const std::string& verb, const std::vector<GivenSetting>& settings);
 
 }  // namespace halocline::fuzz
