@@ -14,8 +14,13 @@ void program_cache(const std::string& bytes) {
   cache.store(key, {rest.begin(), rest.end()});
   require(cache.load(key) == std::vector<unsigned char>(rest.begin(), rest.end()), "another binary than was stored");
   const std::string path = cache.path_of("key");
-  file_of("cache/" + std::filesystem::path(path).filename().string(), rest);
+  const std::string name = "cache/" + std::filesystem::path(path).filename().string();
+  file_of(name, rest);
   cache.load("key");
+  file_of(name, rest);
+  std::filesystem::permissions(path, std::filesystem::perms::others_write, std::filesystem::perm_options::add);
+  require(!cache.load("key"), "a binary that others may have put there");
+  std::filesystem::remove(path);
 }
 const Registered registered("program_cache", program_cache);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -250,6 +251,22 @@ TEST(ReaderOfTheCommand, OutlivesFaultsOfLibraries) {
     EXPECT_THAT(ran.out, AllOf(HasSubstr("error: '"), HasSubstr(file)));
     EXPECT_FALSE(std::filesystem::exists(f / "o.mha"));
   }
+}
+
+// An attribute over whose text HDF5 1.10.8 never ends, found by the fuzzer. The limit of processor time is the
+// command's 120 s, or that of the user.
+TEST(ReaderOfTheCommand, EndsALibraryThatDoesNot) {
+  const Folder f;
+  const std::string file = HALOCLINE_SOURCE_DIR "/tests/fuzz/faults/hdf5-endless.h5";
+  write_itk_image(Volume(Grid{.size = {4, 4, 4}}, 1), f / "v.mha", false);
+  const Ran ran = run_child(
+      {"project", "-i", f / "v.mha", "-g", file, "--detector", "4,4", "--pixel", "1,1", "-o", f / "o.mha"}, f, [] {
+        const rlimit seconds{3, 8};
+        return ::setrlimit(RLIMIT_CPU, &seconds) == 0;
+      });
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("hdf5-endless.h5"));
+  EXPECT_FALSE(std::filesystem::exists(f / "o.mha"));
 }
 
 TEST(ReaderOfTheCommand, RefusesWithExitCode2) {
