@@ -18,8 +18,11 @@ expect 2 "No such file or directory"
 mkdir one another
 expect 1 "no packages are in one and another"
 for folder in one another; do
-  echo package >$folder/a.deb
   echo "built in $folder" >$folder/a.buildinfo
+done
+expect 1 "no packages are in one and another"
+for folder in one another; do
+  echo package >$folder/a.deb
 done
 expect 0 "the same bytes: a.deb"
 echo more >another/b.deb

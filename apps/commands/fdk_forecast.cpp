@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "algorithms/fdk/fdk.hpp"
 #include "apps/images/image_file.hpp"
 #include "apps/images/memory_files.hpp"
 #include "apps/job/report.hpp"
@@ -37,8 +38,13 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
 }
 
 Range FdkPlans::rows_seen() const {
-  const Range rows = rows_seen_here(attenuation_), more = variance_ ? rows_seen_here(*variance_) : rows;
-  return {std::min(rows.begin, more.begin), std::max(rows.end, more.end)};
+  const Range first = rows_seen_here(attenuation_), second = variance_ ? rows_seen_here(*variance_) : first,
+              rows{std::min(first.begin, second.begin), std::max(first.end, second.end)};
+  const Range stored{0, static_cast<std::int64_t>(work_.stack.size[1])};
+  if (rows.empty() || work_.attenuation.algorithm == FdkAlgorithm::gridding) return common(rows, stored);
+  // Rows of a turned detector are resampled from others.
+  const Fdk fdk(work_.frames.front().geometry, work_.stack, work_.grid, work_.attenuation);
+  return common(fdk.rows_read(rows), stored);
 }
 
 std::optional<Plan> FdkPlans::plan_of(const std::string& run) const {

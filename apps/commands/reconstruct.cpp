@@ -22,6 +22,8 @@
 #include "host/system/error.hpp"
 #include "host/volume/cutout_sink.hpp"
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/rank_rows.hpp"
+#include "scheduling/planning/step_tasks.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -35,6 +37,7 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   about["size"] = work.grid.size;
   about["spacing"] = work.grid.spacing;
   about["origin"] = work.grid.origin;
+  about["the start"] = command.starts_from_image() ? "an image" : command.start();
   for (const auto& [name, voxels] : {std::pair{"the voxels of -i", inputs.projections},
                                      {"the weights of the rays", inputs.weights},
                                      {"the image of --init", command.starts_from_image() ? inputs.start : nullptr},
@@ -84,7 +87,7 @@ void forecast_start(Job& job, const ReconstructCommand& command, const Reconstru
                     double volumes) {
   if (command.start() != "fdk") return;
   const auto plan = plan_fdk_start(work.geometry, work.stack, work.grid, command.parameters,
-                                   device_models(job.devices()), job.plan_options(), slices_to_begin(run));
+                                   device_models(job.devices()), job.plan_options(), slices_held_here(run));
   if (!plan) return;
   if (job.dry_run())
     job.print(run.several_ranks() ? "Before the run, each rank makes its slices of the image to begin with, the first:"
@@ -116,6 +119,16 @@ void finish(Job& job, const ReconstructCommand& command, Checkpoint* checkpoint,
   throw Interrupted(fmt::format("interrupted: '{}' holds what there was after {:.3g} passes", command.output, passes));
 }
 
+// A checkpoint's copy of the state, where that is not with the host anyway. The first rank collects all rows of it.
+double checkpoint_bytes(const Plan& plan) {
+  double rows_of_others = 0;
+  if (ranks().several() && ranks().first())
+    for (const RayStack& stack : stacks_of_state(plan))
+      rows_of_others += (1 - share_of_rows(plan, 0)) * static_cast<double>(stack.row) *
+                        static_cast<double>(plan.requirements.rows().count() * plan.requirements.views().count());
+  return std::max(0.0, static_cast<double>(state_bytes(plan.requirements)) - host_state_bytes(plan)) + rows_of_others;
+}
+
 void run_reconstruct(Job& job, ReconstructCommand& command) {
   take_reconstruct_options(command);
   const ReconstructWork work = look_at_inputs(job, command);
@@ -124,10 +137,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   given.weights = command.may_be_weighted();
   const Plan plan = plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, given,
                                      device_models(job.devices()), job.plan_options());
-  // A checkpoint's copy of the state, where that is not with the host anyway.
-  const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
   const double held = ReconstructVolumes::bytes(command, work, plan) + grid_bytes(work.grid);
-  job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
+  job.forecast(plan, held, command.checkpoint.empty() ? 0 : checkpoint_bytes(plan));
   forecast_start(job, command, work, plan, held);
   if (command.chooses_lambda()) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);

@@ -139,11 +139,23 @@ bool reads_rows(const ReconstructCommand& command, const ReconstructWork& work, 
          !command.chooses_lambda() && is_read_in_pieces(command.input);
 }
 
-// A volume beside the projections. Several ranks read their slices of it as they are wanted.
-std::unique_ptr<VolumeSource> open_volume(Job& job, const std::string& path) {
+// True if a rank reads its slices of a volume alone; values that become 0 are counted in all of it.
+bool reads_slices(const ReconstructCommand& command, const std::string& path) {
+  return ranks().several() && !command.allow_nonfinite && is_read_in_pieces(path);
+}
+
+// A volume beside the projections, with these slices in host memory.
+std::unique_ptr<VolumeSource> open_volume(Job& job, const ReconstructCommand& command, const std::string& path,
+                                          Range slices) {
   if (path.empty()) return nullptr;
-  if (ranks().several()) return job.images().open(path);
-  return held(job.images().read(path));
+  if (!reads_slices(command, path)) return held(job.images().read(path));
+  auto file = job.images().open(path);
+  const Grid grid = file->grid(), rows{.size = {grid.slice(), grid.size[2], 1}};  // slices as the rows of a view
+  auto here = job.timed("read", [&] {
+    return std::make_unique<HeldRows>(std::make_unique<PlacedSource>(std::move(file), rows),
+                                      unsigned_count(slices.begin), unsigned_count(slices.end));
+  });
+  return std::make_unique<PlacedSource>(std::move(here), grid);
 }
 
 }  // namespace
@@ -200,7 +212,7 @@ void report_counts(Job& job, const ReconstructCommand& command, const Reconstruc
 
 }  // namespace
 
-Range slices_to_begin(const Plan& plan) {
+Range slices_held_here(const Plan& plan) {
   Range slices;
   for (const SlabPlan& slab : plan.slabs)
     if (plan.is_here(slab.device))
@@ -218,13 +230,14 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
     read_whole(job, command, work);
   if (ranks().first()) warn_of(*projections_, work.geometry, command);  // of views that not all ranks have
   const std::string start = command.start();
+  const Range slices = slices_held_here(plan);
   if (start == "fdk")
-    start_ = fdk_start(job, work, *projections_, command.parameters, slices_to_begin(plan));
+    start_ = fdk_start(job, work, *projections_, command.parameters, slices);
   else if (command.starts_from_image())
-    start_ = open_volume(job, start);
+    start_ = open_volume(job, command, start, slices);
   near_minimum_ = command.starts_from_image();
-  reference_ = open_volume(job, command.reference);
-  truth_ = open_volume(job, command.truth);
+  reference_ = open_volume(job, command, command.reference, slices);
+  truth_ = open_volume(job, command, command.truth, slices);
 }
 
 void ReconstructVolumes::read_rows(Job& job, const ReconstructCommand& command, const ReconstructWork& work,
@@ -267,16 +280,18 @@ ReconstructionInputs ReconstructVolumes::inputs() const {
 }
 
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan) {
-  const double volume = grid_bytes(work.grid), stacks = (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack),
-               start = volume * static_cast<double>(slices_to_begin(plan).count()) /
-                       static_cast<double>(plan.requirements.slices().count());
+  const double volume = grid_bytes(work.grid), stack = grid_bytes(work.stack),
+               slices = volume * static_cast<double>(slices_held_here(plan).count()) /
+                        static_cast<double>(plan.requirements.slices().count());
   const auto of_file = [&](const std::string& path) {
-    return path.empty() || (ranks().several() && is_read_in_pieces(path)) ? 0 : volume;
+    return path.empty() ? 0 : reads_slices(command, path) ? slices : volume;
   };
-  return (reads_rows(command, work, plan) ? share_of_rows(plan, ranks().rank()) : 1) * stacks +
+  const bool rows = reads_rows(command, work, plan);
+  const double beneath = rows && !command.weights.empty() && !is_read_in_pieces(command.weights) ? stack : 0;
+  return (rows ? share_of_rows(plan, ranks().rank()) : 1) * (command.may_be_weighted() ? 2 : 1) * stack + beneath +
          (command.starts_from_image() ? of_file(command.start())
           : command.start() == "zero" ? 0
-                                      : start) +
+                                      : slices) +
          of_file(command.reference) + of_file(command.truth);
 }
 

@@ -22,11 +22,11 @@ struct ReconstructWork {
 
 ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command);
 
-/// The slices of an image to begin with that a rank needs: those that its slabs of the plan hold.
-Range slices_to_begin(const Plan& plan);
+/// The slices that slabs of this rank hold: it needs these of an image to begin with.
+Range slices_held_here(const Plan& plan);
 
 /// Inputs in host memory. On several ranks, line integrals that files hold as they are, and their weights, are there
-/// for the detector rows of this rank alone (Plan::rank_rows), and volumes in files are read as they are wanted.
+/// for the detector rows of this rank alone (Plan::rank_rows), and volumes for its slices.
 class ReconstructVolumes {
  public:
   ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const Plan& plan);

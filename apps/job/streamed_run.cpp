@@ -11,9 +11,9 @@ namespace halocline {
 std::optional<RunResult> run_streamed(
     Job& job, const StreamedRun& run,
     const std::function<RunResult(const VolumeSource& from, VolumeSink& to, const RunOptions& options)>& work) {
-  // Projections, of which this rank's slabs see some rows.
-  const bool by_rows =
-      ranks().several() && run.plan.requirements.form == ProgramForm::voxel_sums && is_read_in_pieces(run.input);
+  // Projections, of which this rank's slabs see some rows. Values that become 0 are counted in all of them.
+  const bool by_rows = ranks().several() && run.plan.requirements.form == ProgramForm::voxel_sums &&
+                       !job.common().allow_nonfinite && is_read_in_pieces(run.input);
   const Range rows = rows_seen_here(run.plan);
   const double part = by_rows ? static_cast<double>(rows.count()) / static_cast<double>(run.from.size[1]) : 1,
                input = is_on_device(run.input) ? 0 : part * grid_bytes(run.from), output = grid_bytes(run.to);

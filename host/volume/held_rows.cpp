@@ -1,6 +1,7 @@
 #include "host/volume/held_rows.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "host/system/thread_pool.hpp"
 
@@ -8,6 +9,7 @@ namespace halocline {
 
 HeldRows::HeldRows(std::unique_ptr<VolumeSource> source, std::size_t begin, std::size_t end)
     : source_(std::move(source)), begin_(begin * grid().size[0]), view_((end - begin) * grid().size[0]) {
+  if (begin > end || end > grid().size[1]) throw std::logic_error("rows that the stack does not have");
   voxels_.resize(view_ * grid().size[2]);
   parallel_parts(view_ == 0 ? 0 : grid().size[2], [&](std::size_t view) {
     source_->read(view * grid().slice() + begin_, view_, voxels_.data() + view * view_);

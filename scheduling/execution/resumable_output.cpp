@@ -3,10 +3,20 @@
 #include <fmt/format.h>
 
 namespace halocline {
+namespace {
+
+std::int64_t count_of(const std::vector<Range>& ranges) {
+  std::int64_t count = 0;
+  for (const Range& range : ranges) count += range.count();
+  return count;
+}
+
+}  // namespace
 
 ResumableOutput::ResumableOutput(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
   output_.begin();
   if (store_ != nullptr) voxels_ = store_->give_back(output_);
+  missing_first_ = count_of(missing());
 }
 
 void ResumableOutput::write(std::size_t first, std::size_t count, float* from) {
@@ -61,10 +71,8 @@ std::vector<Range> ResumableOutput::missing() const {
 }
 
 std::string ResumableOutput::text() const {
-  const auto slices = static_cast<std::int64_t>(output_.grid().size[2]);
-  std::int64_t done = slices;
-  for (const Range range : missing()) done -= range.count();
-  return done > 0 ? fmt::format("{} of {} slices are done", done, slices) : std::string();
+  const std::int64_t done = missing_first_ - count_of(missing());
+  return done > 0 ? fmt::format("{} of {} slices are done", done, missing_first_) : std::string();
 }
 
 }  // namespace halocline

@@ -28,7 +28,7 @@ class ResumableOutput {
                  const VoxelWork& then);
   /// Slices of which voxels have not arrived.
   std::vector<Range> missing() const;
-  /// "12 of 26 slices are done"; empty if none is.
+  /// "12 of 26 slices are done" of those that were missing at first; empty if none is.
   std::string text() const;
 
  private:
@@ -36,6 +36,7 @@ class ResumableOutput {
   OutputStore* store_;
   mutable std::mutex mutex_;
   RangeSet voxels_;
+  std::int64_t missing_first_;  // slices
   std::exception_ptr failure_;
 };
 

@@ -27,6 +27,7 @@ class PartOfRank : public VolumeSink {
 /// Brings a float32 volume of `count` voxels to all ranks; `here`: those that this rank has, by number. Several ranks
 /// may have the same ones. Throws std::logic_error for voxels that none has. No effect on one rank.
 void share_volume(Ranks& ranks, const RangeSet& here, std::size_t count, float* voxels);
+
 /// The slices that a rank writes of a volume which all of them have: an even part, in order of ranks.
 Range slices_to_write(const Grid& grid, const Ranks& ranks);
 

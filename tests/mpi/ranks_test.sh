@@ -79,6 +79,11 @@ test_fdk() {
     --output-type int16 -o w.mhd
   same x.mha y.mha -- fdk -i ../scan.mha --geometry ../scan.xml "${grid[@]}" --photons 2000 --variance-out y.mha \
     -o x.mha --device-memory 3M
+  # Rows of a turned detector are resampled from others.
+  one geometry circular --sid 200 --sdd 300 --projections 41 --in-plane 7 -o turned.xml
+  one project -i phantom.mha --geometry turned.xml --detector 53,193 --pixel 2,0.5 -o turned.mha
+  same t.mha s.mha -- fdk -i ../turned.mha --geometry ../turned.xml --size 21,23,40 --spacing 2.5,2.5,2 --photons 2000 \
+    --variance-out s.mha -o t.mha
 }
 test_fdk_denoise() {
   make_scan
@@ -435,7 +440,7 @@ PY
 
 # Ranks read the detector rows that their slabs see, and all rows where a value depends on the whole scan.
 test_reading() {
-  local n=${ranks[0]} scan volume
+  local n=${ranks[0]} scan
   make_scan
   one project --phantom shepp-logan-hc --phantom-size 40 -g scan.xml --detector 107,1920 --pixel 1,0.05 -o high.mha
   scan=(-i "$PWD/high.mha" --geometry "$PWD/scan.xml" --size 21,23,19 --spacing 2.5,2.5,2.5)

@@ -247,6 +247,19 @@ TEST_F(ReconstructCommand, GoesOnFromItsCheckpoint) {
   EXPECT_FALSE(std::filesystem::exists(state));
 }
 
+TEST_F(ReconstructCommand, RefusesTheStateOfAnotherStart) {
+  const Words keeping{"--method", "fista", "--lambda", "0.01", "--gap", "0", "--iterations", "6", "--checkpoint", state};
+  for (const auto& [kept, other] : {std::pair{"fdk", "zero"}, {"zero", "fdk"}}) {
+    const Ran cut = reconstruct(y, keeping + Words{"--init", kept, "--time-limit", "1e-9"});
+    ASSERT_EQ(cut.code, 0) << cut.err;
+    const Ran resumed = reconstruct(y, keeping + Words{"--init", other, "--resume"});
+    EXPECT_EQ(resumed.code, 2);
+    EXPECT_THAT(resumed.err, HasSubstr("is of another job"));
+    EXPECT_THAT(resumed.err, HasSubstr("the start"));
+    ASSERT_EQ(reconstruct(y, keeping + Words{"--init", kept, "--resume"}).code, 0);
+  }
+}
+
 TEST_F(ReconstructCommand, ADryRunWritesNothing) {
   const Ran ran = reconstruct(x, {"--dry-run", "--checkpoint", state});
   ASSERT_EQ(ran.code, 0) << ran.err;
