@@ -5,7 +5,6 @@
 
 #include "algorithms/checks/suspicious_projections.hpp"
 #include "apps/options/counts_report.hpp"
-#include "host/volume/held_rows.hpp"
 #include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
@@ -62,10 +61,7 @@ FdkInput FdkProjections::read(std::size_t n) {
   if (plans_.streamed()) {
     input.file = open_line_integrals(job_, command_.counts_arguments, command_.input);
   } else if (const auto rows = plans_.rows()) {
-    auto file = open_line_integrals(job_, command_.counts_arguments, command_.input);
-    input.file = job_.timed("read", [&] {
-      return std::make_unique<HeldRows>(std::move(file), unsigned_count(rows->begin), unsigned_count(rows->end));
-    });
+    input.file = job_.images().hold_rows(open_line_integrals(job_, command_.counts_arguments, command_.input), *rows);
   } else {
     TypedVolume projections = read_voxels(n);
     projections.grid = work_.stack;

@@ -20,7 +20,6 @@
 #include "apps/options/scan_grid.hpp"
 #include "host/system/error.hpp"
 #include "host/system/plural.hpp"
-#include "host/volume/held_rows.hpp"
 #include "host/volume/typed_volume.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/rank_rows.hpp"
@@ -151,10 +150,7 @@ std::unique_ptr<VolumeSource> open_volume(Job& job, const ReconstructCommand& co
   if (!reads_slices(command, path)) return held(job.images().read(path));
   auto file = job.images().open(path);
   const Grid grid = file->grid(), rows{.size = {grid.slice(), grid.size[2], 1}};  // slices as the rows of a view
-  auto here = job.timed("read", [&] {
-    return std::make_unique<HeldRows>(std::make_unique<PlacedSource>(std::move(file), rows),
-                                      unsigned_count(slices.begin), unsigned_count(slices.end));
-  });
+  auto here = job.images().hold_rows(std::make_unique<PlacedSource>(std::move(file), rows), slices);
   return std::make_unique<PlacedSource>(std::move(here), grid);
 }
 
@@ -243,9 +239,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
 void ReconstructVolumes::read_rows(Job& job, const ReconstructCommand& command, const ReconstructWork& work,
                                    Range rows) {
   const auto hold = [&](std::unique_ptr<VolumeSource> source) {
-    return job.timed("read", [&] {
-      return std::make_unique<HeldRows>(std::move(source), unsigned_count(rows.begin), unsigned_count(rows.end));
-    });
+    return job.images().hold_rows(std::move(source), rows);
   };
   const auto at_stack = [&](std::unique_ptr<VolumeSource> file) {
     return std::make_unique<PlacedSource>(std::move(file), work.stack);

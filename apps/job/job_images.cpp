@@ -64,8 +64,7 @@ std::unique_ptr<VolumeSource> JobImages::take(const std::string& path, const Gri
   return grid == nullptr ? std::move(source) : std::make_unique<PlacedSource>(std::move(source), *grid);
 }
 
-std::unique_ptr<VolumeSource> JobImages::take_rows(const std::string& path, const Grid& grid, Range rows) {
-  auto stack = std::make_unique<PlacedSource>(open(path), grid);
+std::unique_ptr<VolumeSource> JobImages::hold_rows(std::unique_ptr<VolumeSource> stack, Range rows) {
   return times_.timed("read", [&] {
     return std::make_unique<HeldRows>(std::move(stack), unsigned_count(rows.begin), unsigned_count(rows.end));
   });

@@ -38,8 +38,8 @@ class JobImages {
   /// The input of a run: left where it is on a device, else read to host memory. grid: of as many voxels, on which they
   /// lie; nullptr: the image's.
   std::unique_ptr<VolumeSource> take(const std::string& path, const Grid* grid = nullptr);
-  /// Projections of which these detector rows are read to host memory (HeldRows), with places on `grid`.
-  std::unique_ptr<VolumeSource> take_rows(const std::string& path, const Grid& grid, Range rows);
+  /// The stack with these rows of it read to host memory (HeldRows).
+  std::unique_ptr<VolumeSource> hold_rows(std::unique_ptr<VolumeSource> stack, Range rows);
 
   /// Numbers of values that became 0 until now, by path.
   std::map<std::string, std::size_t> replaced() const;

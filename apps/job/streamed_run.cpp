@@ -24,7 +24,8 @@ std::optional<RunResult> run_streamed(
   RunOptions options = job.run_options(run.rate);
   options.planned = run.plan;
   const auto source =
-      by_rows ? job.images().take_rows(run.input, run.from, rows) : job.images().take(run.input, &run.from);
+      by_rows ? job.images().hold_rows(std::make_unique<PlacedSource>(job.images().open(run.input), run.from), rows)
+              : job.images().take(run.input, &run.from);
   const RunResult result = job.timed(run.name, [&] { return work(*source, *image, options); });
   job.images().commit(*image);
   job.record(result, run.name);

@@ -248,7 +248,8 @@ TEST_F(ReconstructCommand, GoesOnFromItsCheckpoint) {
 }
 
 TEST_F(ReconstructCommand, RefusesTheStateOfAnotherStart) {
-  const Words keeping{"--method", "fista", "--lambda", "0.01", "--gap", "0", "--iterations", "6", "--checkpoint", state};
+  const Words keeping{"--method", "fista",        "--lambda", "0.01",         "--gap",
+                      "0",        "--iterations", "6",        "--checkpoint", state};
   for (const auto& [kept, other] : {std::pair{"fdk", "zero"}, {"zero", "fdk"}}) {
     const Ran cut = reconstruct(y, keeping + Words{"--init", kept, "--time-limit", "1e-9"});
     ASSERT_EQ(cut.code, 0) << cut.err;
