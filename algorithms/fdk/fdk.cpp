@@ -238,7 +238,11 @@ Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& gri
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
     if (parameters.algorithm == FdkAlgorithm::gridding)
       return program_of(std::make_shared<Gridding>(geometry, projections, grid, parameters, used));
-    return program_of(std::make_shared<Fdk>(geometry, projections, grid, parameters, used));
+    FdkParameters with_filter = parameters;
+    if (!parameters.longest_local_rows)
+      with_filter.longest_local_rows =
+          longest_local_rows(used, filtered_rows(geometry, projections, parameters).length);
+    return program_of(std::make_shared<Fdk>(geometry, projections, grid, with_filter, used));
   };
   return plan_on_selection(program_for, models, options);
 }

@@ -53,7 +53,7 @@ struct FdkParameters {
   /// an approximation for small angles, but does not interpolate between pixels.
   bool upright_rows = true;
   /// Rows whose transform is no longer than this, a power of two, are filtered in local memory (row_filter.hpp); 0:
-  /// none. Unless it is set, fdk() and Slices take longest_local_rows() of their devices, and plans none.
+  /// none. Unless it is set, longest_local_rows() of the devices is taken.
   std::optional<std::size_t> longest_local_rows = std::nullopt;
 };
 

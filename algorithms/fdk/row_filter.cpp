@@ -46,8 +46,22 @@ std::size_t frequency_at(std::size_t place, std::size_t length, const std::vecto
 
 }  // namespace
 
+namespace {
+
+std::size_t longest_rows(std::size_t local_memory) {
+  return std::bit_floor(local_memory / (2 * sizeof(float)));
+}
+
+}  // namespace
+
 std::size_t longest_rows_in(const DeviceInfo& device) {
-  return std::bit_floor(usable_local_memory(device) / (2 * sizeof(float)));
+  return longest_rows(usable_local_memory(device));
+}
+
+std::size_t longest_local_rows(std::span<const DeviceModel> models, std::size_t length) {
+  std::size_t longest = models.empty() ? 0 : std::numeric_limits<std::size_t>::max();
+  for (const DeviceModel& model : models) longest = std::min(longest, model.cpu ? 0 : longest_rows(model.local_memory));
+  return length > longest ? 0 : longest;
 }
 
 std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length, Ranks& all) {

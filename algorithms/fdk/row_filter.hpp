@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/opencl/device.hpp"
+#include "scheduling/planning/plan.hpp"
 #include "scheduling/transport/ranks.hpp"
 
 namespace halocline {
@@ -19,6 +20,9 @@ namespace halocline {
 /// ClError, Interrupted.
 std::size_t longest_local_rows(const std::vector<Device>& devices, std::optional<std::size_t> length = std::nullopt,
                                Ranks& all = one_rank());
+
+/// The same for plans, which take the kernel to be right and clFFT to work on CPUs.
+std::size_t longest_local_rows(std::span<const DeviceModel> models, std::size_t length);
 
 /// Throws InputError that names a rank which transforms rows in device memory by another library than the first one.
 void require_one_fft_library(const std::vector<Device>& devices, Ranks& all);

@@ -11,6 +11,7 @@ namespace halocline {
 struct ViewTable {
   std::string name;
   std::size_t numbers;
+  bool operator==(const ViewTable&) const = default;
 };
 using ViewTables = std::vector<ViewTable>;
 

@@ -1,38 +1,76 @@
 #include "algorithms/solvers/moving_pair.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "host/system/error.hpp"
 
 namespace halocline {
+namespace {
+
+using NamesOfArrays = std::map<std::string, std::string>;
+
+}  // namespace
 
 struct MovingPair::Present {
-  std::shared_ptr<const ProjectionMethod> forward;
-  std::shared_ptr<const BackprojectionMethod> adjoint;
-  std::function<Range(Range)> rows, crossed_rows;  // of the adjoint, of the projection
+  std::shared_ptr<const ProjectionMethod> forward, first_forward;
+  std::shared_ptr<const BackprojectionMethod> adjoint, first_adjoint;
+  std::function<Range(Range)> rows, crossed_rows;    // of the adjoint, of the projection
+  NamesOfArrays forward_arrays{}, adjoint_arrays{};  // of those that the first pair does not have
 };
 
 namespace {
 
+// Needs of a method, and the arrays of the first one, which are there.
+Requirements with_arrays_of(const auto& first, Requirements needs) {
+  for (const ArrayNeed& need : first.requirements().arrays)
+    if (std::none_of(needs.arrays.begin(), needs.arrays.end(),
+                     [&](const auto& each) { return each.name == need.name; }))
+      needs.arrays.push_back(need);
+  return needs;
+}
+
+// Works on a slab's arrays by the names around it, and on these.
+void with_names(Slab& slab, const Requirements& needs, const NamesOfArrays& more, const std::function<void()>& work) {
+  if (more.empty()) return work();
+  NamesOfArrays names;
+  for (const ArrayNeed& need : needs.arrays) {
+    const auto found = more.find(need.name);
+    names[need.name] = found == more.end() ? slab.resolved(need.name) : found->second;
+  }
+  const Slab::Names scope(slab, names);
+  work();
+}
+
 class MovingProjection : public ProjectionMethod {
  public:
   explicit MovingProjection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
-  Requirements requirements() const override { return now().requirements(); }
+  Requirements requirements() const override { return with_arrays_of(*present_->first_forward, now().requirements()); }
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
-  void start(Slab& slab) const override { now().start(slab); }
-  ViewTables view_tables() const override { return now().view_tables(); }
+  void start(Slab& slab) const override {
+    named(slab, [&] { now().start(slab); });
+  }
+  ViewTables view_tables() const override { return present_->first_forward->view_tables(); }
   std::vector<int> order() const override { return now().order(); }
   std::function<Range(Range)> crossed_rows() const override {
     if (!present_->crossed_rows) return {};
     return [present = present_](Range slices) { return present->crossed_rows(slices); };
   }
   void check_device(const DeviceInfo& device) const override { now().check_device(device); }
-  void loaded(Slab& slab) const override { now().loaded(slab); }
-  void project(Slab& slab, Range views, const Scalars& scalars) const override { now().project(slab, views, scalars); }
+  void loaded(Slab& slab) const override {
+    named(slab, [&] { now().loaded(slab); });
+  }
+  void project(Slab& slab, Range views, const Scalars& scalars) const override {
+    named(slab, [&] { now().project(slab, views, scalars); });
+  }
 
  private:
   const ProjectionMethod& now() const { return *present_->forward; }
+  void named(Slab& slab, const std::function<void()>& work) const {
+    with_names(slab, requirements(), present_->forward_arrays, work);
+  }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
@@ -41,57 +79,133 @@ class MovingBackprojection : public BackprojectionMethod {
   explicit MovingBackprojection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
   // Plans ask for the rows later.
   Requirements requirements() const override {
-    Requirements result = now().requirements();
+    Requirements result = with_arrays_of(*present_->first_adjoint, now().requirements());
     if (result.detector_rows)
       result.detector_rows = [present = present_](Range slices) { return present->rows(slices); };
     return result;
   }
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
-  void start(Slab& slab) const override { now().start(slab); }
-  ViewTables view_tables() const override { return now().view_tables(); }
+  void start(Slab& slab) const override {
+    named(slab, [&] { now().start(slab); });
+  }
+  ViewTables view_tables() const override { return present_->first_adjoint->view_tables(); }
   std::vector<int> order() const override { return now().order(); }
   Range rows_read(Range rows) const override { return now().rows_read(rows); }
-  void filter(Slab& slab, Range views, const Scalars& scalars) const override { now().filter(slab, views, scalars); }
+  void filter(Slab& slab, Range views, const Scalars& scalars) const override {
+    named(slab, [&] { now().filter(slab, views, scalars); });
+  }
   void accumulate(Slab& slab, Range views, Range slices, const Scalars& scalars) const override {
-    now().accumulate(slab, views, slices, scalars);
+    named(slab, [&] { now().accumulate(slab, views, slices, scalars); });
   }
 
  private:
   const BackprojectionMethod& now() const { return *present_->adjoint; }
+  void named(Slab& slab, const std::function<void()>& work) const {
+    with_names(slab, requirements(), present_->adjoint_arrays, work);
+  }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
-// Compares what plans and steps know of a method.
-bool are_planned_alike(const Requirements& a, const Requirements& b) {
-  return a.size == b.size && a.stack == b.stack && a.arrays == b.arrays && a.halo_low == b.halo_low &&
-         a.halo_high == b.halo_high && a.preferred_batch == b.preferred_batch && a.batch_step == b.batch_step &&
-         !a.detector_rows == !b.detector_rows;
+bool has_tables_of(const ViewTables& one, const ViewTables& other) {
+  return std::all_of(other.begin(), other.end(),
+                     [&](const ViewTable& table) { return std::find(one.begin(), one.end(), table) != one.end(); });
+}
+
+// Compares what plans and steps know of methods, but for their arrays: steps of the first serve the other.
+bool are_stepped_alike(const auto& a, const auto& b) {
+  const Requirements one = a.requirements(), other = b.requirements();
+  return one.size == other.size && one.stack == other.stack && one.batch_step == other.batch_step &&
+         !one.detector_rows == !other.detector_rows && a.order() == b.order() && a.sums() == b.sums() &&
+         a.takes_norm() == b.takes_norm() && has_tables_of(a.view_tables(), b.view_tables());
 }
 
 bool are_alike(const auto& a, const auto& b) {
-  return are_planned_alike(a.requirements(), b.requirements()) && a.order() == b.order() && a.sums() == b.sums() &&
-         a.takes_norm() == b.takes_norm();
+  const Requirements one = a.requirements(), other = b.requirements();
+  return are_stepped_alike(a, b) && one.arrays == other.arrays && one.halo_low == other.halo_low &&
+         one.halo_high == other.halo_high && one.preferred_batch == other.preferred_batch;
+}
+
+bool have_alike_forms(const ProjectorPair& a, const ProjectorPair& b) {
+  return are_alike(*a.forward, *b.forward) && are_alike(*a.adjoint, *b.adjoint) &&
+         !a.forward->crossed_rows() == !b.forward->crossed_rows();
+}
+
+bool have_alike_steps(const ProjectorPair& a, const ProjectorPair& b) {
+  return are_stepped_alike(*a.forward, *b.forward) && are_stepped_alike(*a.adjoint, *b.adjoint) &&
+         !a.forward->crossed_rows() == !b.forward->crossed_rows();
+}
+
+// Arrays of `needs` that are not those of `first`, by names with this label.
+NamesOfArrays names_of_more(const Requirements& needs, const Requirements& first, const std::string& label) {
+  NamesOfArrays names;
+  for (const ArrayNeed& need : needs.arrays)
+    if (std::find(first.arrays.begin(), first.arrays.end(), need) == first.arrays.end())
+      names[need.name] = label + need.name;
+  return names;
+}
+
+void add_more(Program& program, const Requirements& needs, const NamesOfArrays& names,
+              const std::vector<std::string>& sums) {
+  for (ArrayNeed need : needs.arrays) {
+    const auto found = names.find(need.name);
+    if (found == names.end()) continue;
+    if (std::find(sums.begin(), sums.end(), need.name) != sums.end()) need.lifetime = Lifetime::iteration;
+    need.name = found->second;
+    program.needs.arrays.push_back(std::move(need));
+  }
+  program.needs.halo_low = std::max(program.needs.halo_low, needs.halo_low);
+  program.needs.halo_high = std::max(program.needs.halo_high, needs.halo_high);
+  program.needs.kernels.insert(program.needs.kernels.end(), needs.kernels.begin(), needs.kernels.end());
+}
+
+NamesOfArrays forward_names(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
+  return names_of_more(pair.forward->requirements(), first.forward->requirements(), label + "forward ");
+}
+
+NamesOfArrays adjoint_names(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
+  return names_of_more(pair.adjoint->requirements(), first.adjoint->requirements(), label + "adjoint ");
 }
 
 }  // namespace
 
-MovingPair::MovingPair(const ProjectorPair& first)
-    : present_(new Present{first.forward, first.adjoint, first.adjoint->requirements().detector_rows,
-                           first.forward->crossed_rows()}),
+MovingPair::MovingPair(const ProjectorPair& first, std::function<ProjectorPair()> plain, std::string label)
+    : first_(first),
+      make_plain_(std::move(plain)),
+      label_(std::move(label)),
+      present_(new Present{first.forward, first.forward, first.adjoint, first.adjoint,
+                           first.adjoint->requirements().detector_rows, first.forward->crossed_rows()}),
       pair_{std::make_shared<MovingProjection>(present_), std::make_shared<MovingBackprojection>(present_), nullptr,
             first.matched, first.all_rows} {}
 
-void MovingPair::move_to(const ProjectorPair& next) {
-  auto crossed_rows = next.forward->crossed_rows();
-  if (!are_alike(*present_->forward, *next.forward) || !are_alike(*present_->adjoint, *next.adjoint) ||
-      !present_->crossed_rows != !crossed_rows)
+bool MovingPair::has_forms_of(const ProjectorPair& next) const {
+  return have_alike_forms(first_, next);
+}
+
+Program MovingPair::arrays_for(const ProjectorPair& next) {
+  if (!plain_) plain_ = std::make_shared<const ProjectorPair>(make_plain_());
+  if (!have_alike_forms(*plain_, next) || !have_alike_steps(first_, next))
     throw InputError({.what = "the geometry that a projector is moved to",
                       .found = "one for which other kernels run, with other arrays",
                       .expected = "one like the first: a detector of the same kind, rays that end at the source and "
-                                  "detector or pass the volume as before, planes parallel to slices if those were",
+                                  "detector or pass the volume as before",
                       .remedy = "make another operator"});
-  *present_ = {next.forward, next.adjoint, next.adjoint->requirements().detector_rows, std::move(crossed_rows)};
+  Program program;
+  program.needs.preferred_batch = 1;  // that of the plan serves
+  add_more(program, next.forward->requirements(), forward_names(next, first_, label_), next.forward->sums());
+  add_more(program, next.adjoint->requirements(), adjoint_names(next, first_, label_), next.adjoint->sums());
+  return program;
+}
+
+void MovingPair::move_to(const ProjectorPair& next) {
+  *present_ = {next.forward,
+               first_.forward,
+               next.adjoint,
+               first_.adjoint,
+               next.adjoint->requirements().detector_rows,
+               next.forward->crossed_rows(),
+               forward_names(next, first_, label_),
+               adjoint_names(next, first_, label_)};
 }
 
 }  // namespace halocline

@@ -1,10 +1,12 @@
 #include "algorithms/solvers/projector_operator.hpp"
 
 #include "algorithms/expressions/session_recorder.hpp"
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/projectors/faster_forms.hpp"
 #include "algorithms/projectors/joseph_slices.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/projectors/upright.hpp"
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/moving_pair.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
@@ -142,17 +144,29 @@ LinearOperator operator_of_views(const RayOperator& A, const Space& volume, cons
   return {volume, projections, apply, adjoint};
 }
 
-// The pair for a session's devices, in forms that are checked before their first use.
-std::function<ProjectorPair(const Geometry&)> pairs_of(const Session& session, const Geometry& geometry,
-                                                       const Grid& volume, const Grid& projections,
-                                                       const Projector& projector, bool moves) {
+using PairOf = std::function<ProjectorPair(const Geometry&)>;
+
+// Pairs for a session's devices, in forms that are checked before their first use.
+struct PairsOfScans {
+  PairOf fastest, plain;  ///< plain: in forms for any scan, those of upright scans left out
+};
+
+PairsOfScans pairs_of(const Session& session, const Geometry& geometry, const Grid& volume, const Grid& projections,
+                      const Projector& projector, bool moves) {
   auto models = checked_models(session.devices(), projector, Directions::both, geometry, volume, projections);
   if (moves)  // a scan that is aligned leaves the slices, so CPUs go ray by ray
     for (DeviceModel& model : models)
       if (model.cpu) model.choices[slice_form_choice] = rays_form;
   const RayOperatorForms forms{.images =
                                    images_pay(geometry, volume, projections, {.projector = projector}, models, {})};
-  return [=](const Geometry& its) { return named_pair(its, volume, projections, projector, models, forms); };
+  const auto pairs = [=](const std::vector<DeviceModel>& of) {
+    return [=](const Geometry& its) { return named_pair(its, volume, projections, projector, of, forms); };
+  };
+  auto any_scan = models;
+  for (DeviceModel& model : any_scan)
+    for (const char* choice : {slice_form_choice, upright_form_choice, brick_form_choice})
+      model.choices[choice] = rays_form;
+  return {pairs(models), pairs(any_scan)};
 }
 
 // Refuses what needs another matrix than the stored one.
@@ -173,8 +187,9 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
     return operator_of(*stored, on.volume(volume), on.projections(projections), std::nullopt)
         .with_views([](const auto&) -> LinearOperator { refuse_stored("the operator of views()", "these views"); })
         .with_move([](const Geometry&) { refuse_stored("the operator of move_to()", "the other geometry"); });
-  const auto pair_of = pairs_of(on.recorder().session(), geometry, volume, projections, named, true);
-  const auto pair = std::make_shared<MovingPair>(pair_of(geometry));
+  const auto pairs = pairs_of(on.recorder().session(), geometry, volume, projections, named, true);
+  const auto pair = std::make_shared<MovingPair>(
+      pairs.fastest(geometry), [=] { return pairs.plain(geometry); }, on.recorder().next_label());
   const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
   const auto move = [=, fan_stack = geometry.fan_stack(), tables = A.program("projector", 0)](const Geometry& to) {
     check_projection_grids(to, volume, projections);
@@ -184,7 +199,12 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
                         .expected = "one like the first, for which the same kernels run",
                         .remedy = "make another operator"});
     on.flush();  // statements from before
-    pair->move_to(pair_of(to));
+    ProjectorPair next = pairs.fastest(to);
+    if (!pair->has_forms_of(next)) {
+      next = pairs.plain(to);
+      on.recorder().session().add_arrays(pair->arrays_for(next));
+    }
+    pair->move_to(next);
     on.recorder().session().refill(tables);
   };
   const Space x = on.volume(volume), y = on.projections(projections);
@@ -205,9 +225,10 @@ std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry&
   const auto stored = matrix_operator(on, geometry, volume, projections, named, form, sorted);
   const RayOperator A =
       stored ? *stored
-             : ray_operator(on, volume, projections,
-                            pairs_of(on.recorder().session(), geometry, volume, projections, named, false)(geometry),
-                            sorted.largest());
+             : ray_operator(
+                   on, volume, projections,
+                   pairs_of(on.recorder().session(), geometry, volume, projections, named, false).fastest(geometry),
+                   sorted.largest());
   std::vector<LinearOperator> result;
   for (int s = 0; s < subsets; ++s)
     result.push_back(operator_of(A, on.volume(volume), on.projections(projections), sorted.range(s)));

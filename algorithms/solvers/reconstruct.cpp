@@ -85,13 +85,15 @@ struct Work {
   // FdkParameters::longest_local_rows of methods that filter.
   std::optional<std::size_t> longest_rows(const std::vector<Device>& devices, const PlanOptions& options) const {
     if (!solver_method(parameters.method).fdk) return std::nullopt;
-    return longest_local_rows(devices, filtered_rows(geometry, stack, filter_parameters()).length, ranks_of(options));
+    return longest_local_rows(devices, row_length(), ranks_of(options));
   }
+  std::size_t row_length() const { return filtered_rows(geometry, stack, filter_parameters()).length; }
 
-  // The fastest form for which the devices have the memory. rows: FdkParameters::longest_local_rows.
+  // The fastest form for which the devices have the memory. rows: FdkParameters::longest_local_rows; none: as planned.
   Program program(const std::vector<DeviceModel>& devices, const PlanOptions& options,
                   std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
+    if (method.fdk && !rows) rows = longest_local_rows(devices, row_length());
     RayOperatorForms forms = forms_of(method, rows);
     Program best = program_of(devices, forms, false);
     const auto takes = [&](Program other) {

@@ -39,6 +39,7 @@ class Lines {
     while (in_.get(c) && c != '\n') {
       line.push_back(c);
       if (line.size() > longest) refuse();
+      if (c == '\0') refuse_binary();
     }
     bytes_ += static_cast<double>(line.size() + 1);
     line = trimmed(line);
@@ -53,6 +54,13 @@ class Lines {
  private:
   [[noreturn]] void refuse() const {
     throw InputError(fmt::format("the NRRD header of '{}' never ends: it is damaged, or another format", path_));
+  }
+  // At which ITK ends the header.
+  [[noreturn]] void refuse_binary() const {
+    throw InputError(
+        fmt::format("the NRRD header of '{}' has binary data in line {}: it is damaged, or lacks the empty "
+                    "line before the values",
+                    path_, count_ + 1));
   }
   std::string path_;
   std::ifstream in_;

@@ -95,6 +95,20 @@ void Session::extend_now(const Program& program) {
   }
 }
 
+void Session::add_arrays(const Program& program) {
+  if (has_arrays_of(program.needs, program_.needs)) return;
+  const Program before = program_;
+  const bool was_planned = planned_;
+  extend(program);
+  try {
+    planned_ = was_planned && add_in_place(plan_program(program_, models_, options_));
+  } catch (const PlanError&) {  // it may fit without the free arrays
+  }
+  if (planned_) return;
+  program_ = before;
+  extend_now(program);
+}
+
 void Session::refill(const Program& program) {
   if (!planned_) return plan_again();
   parts_->each([&](DevicePart& part) { part.refill(program.start); });

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "host/opencl/quirks.hpp"
 #include "host/system/error.hpp"
 #include "host/system/input_file.hpp"
 
@@ -92,6 +93,8 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
   info.name = device.name;
   info.platform = device.platform;
   device.matrix_units = matrix_units_of(info);
+  info.local_memory = 32 << 10;  // what OpenCL 1.2 promises
+  device.local_memory = usable_local_memory(info);
   const double memory = object.positive("memory_gib");
   device.memory = bytes_of(0.9 * memory);
   device.max_allocation = bytes_of(object.positive("max_allocation_gib", memory));

@@ -36,6 +36,7 @@ struct DeviceModel {
   bool part = false;           // of a split device: its parts all work, or none does
   bool texel_pairs = false;
   MatrixUnits matrix_units = MatrixUnits::none;
+  std::size_t local_memory = 0;                  // bytes that a work-group can have
   std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
   std::map<std::string, std::string> choices;    // results of tuning (host/opencl/tuning.hpp)
   std::map<ProblemClass, TunedValues> problems;  // ... for classes of problems

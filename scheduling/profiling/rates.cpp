@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/opencl/program_cache.hpp"
+#include "host/opencl/quirks.hpp"
 #include "host/opencl/tuned_values.hpp"
 #include "host/system/error.hpp"
 #include "host/system/log.hpp"
@@ -220,6 +221,7 @@ std::vector<DeviceModel> device_models(const std::vector<Device>& devices) {
     model.part = is_part(device.info());
     model.texel_pairs = device.info().texel_pairs;
     model.matrix_units = matrix_units_of(device.info());
+    model.local_memory = usable_local_memory(device.info());
     if (device.info().images) {
       model.image_side = std::min(device.info().image_width, device.info().image_height);
       model.image_layers = device.info().image_layers;

@@ -94,6 +94,8 @@ class Slab {
     Slab& slab_;
     const std::map<std::string, std::string>* before_;
   };
+  /// The program's array that `name` is now translated to.
+  const std::string& resolved(const std::string& name) const;
 
  protected:
   /// Allocates all arrays for the largest slabs of device number `device_index` of the plan, and begins with the first
@@ -112,7 +114,6 @@ class Slab {
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                 const std::function<Event(std::span<const Event>)>& command);
 
-  const std::string& resolved(const std::string& name) const;
   void require_kept(bool kept, const std::string& found) const;
 
   Device device_;

@@ -60,10 +60,26 @@ const RankDevice& most_tuned(const std::vector<RankDevice>& devices, const std::
 std::string packed(const std::vector<RankDevice>& devices) {
   json list = json::array();
   for (const auto& [model, tuned_model, tuning] : devices)
-    list.push_back({model.name, model.memory, model.max_allocation, model.bus_bandwidth, model.download_bandwidth,
-                    model.host_copies, model.memory_bandwidth, model.latency, model.rates, model.platform, model.cpu,
-                    model.shares_memory, model.part, model.texel_pairs, model.matrix_units, model.image_side,
-                    model.image_layers, tuned_model, tuning_text(tuning)});
+    list.push_back({model.name,
+                    model.memory,
+                    model.max_allocation,
+                    model.bus_bandwidth,
+                    model.download_bandwidth,
+                    model.host_copies,
+                    model.memory_bandwidth,
+                    model.latency,
+                    model.rates,
+                    model.platform,
+                    model.cpu,
+                    model.shares_memory,
+                    model.part,
+                    model.texel_pairs,
+                    model.matrix_units,
+                    model.local_memory,
+                    model.image_side,
+                    model.image_layers,
+                    tuned_model,
+                    tuning_text(tuning)});
   const auto bytes = json::to_cbor(list);
   return {bytes.begin(), bytes.end()};
 }
@@ -80,8 +96,8 @@ std::vector<RankDevice> unpacked(const std::string& bytes, int rank) {
     take(model.name), take(model.memory), take(model.max_allocation), take(model.bus_bandwidth);
     take(model.download_bandwidth), take(model.host_copies), take(model.memory_bandwidth), take(model.latency);
     take(model.rates), take(model.platform), take(model.cpu), take(model.shares_memory), take(model.part);
-    take(model.texel_pairs), take(model.matrix_units), take(model.image_side), take(model.image_layers);
-    take(device.tuned_model), take(tuning);
+    take(model.texel_pairs), take(model.matrix_units), take(model.local_memory), take(model.image_side);
+    take(model.image_layers), take(device.tuned_model), take(tuning);
     set_tuning(device, parse_tuning(tuning).value_or(Tuning{}));
   }
   return devices;

@@ -71,11 +71,12 @@ Scan make_scan(CircularOptions options, const std::vector<Primitive>& phantom, d
   options.in_plane_angle += turn;
   scan.projections = project_analytic(phantom, circular_geometry(options), stack);
   std::mt19937 random(7);
-  std::normal_distribution<float> error(0, static_cast<float>(noise));
+  std::normal_distribution<float> error;
   if (noise > 0)
     for (std::size_t k = 0; k < stack.size[2]; ++k)
       for (std::size_t j = 0; j < stack.size[1]; ++j)
-        for (std::size_t i = 0; i < stack.size[0]; ++i) scan.projections.at(i, j, k) += error(random);
+        for (std::size_t i = 0; i < stack.size[0]; ++i)
+          scan.projections.at(i, j, k) += static_cast<float>(noise) * error(random);
   return scan;
 }
 

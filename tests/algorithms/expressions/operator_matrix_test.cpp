@@ -8,6 +8,7 @@
 #include "algorithms/solvers/matrix_pair.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "scheduling/execution/program_run.hpp"
+#include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/refusal.hpp"
@@ -39,9 +40,12 @@ LinearOperator stored_on(const Context& on, OperatorForm form = OperatorForm::ma
   return projector(on, of.geometry, of.grid, of.projections, Projector::joseph, form);
 }
 
-std::shared_ptr<const SystemMatrix> matrix(std::vector<int> parts = {}) {
+// With the matrix units that the device has, as the operator's.
+std::shared_ptr<const SystemMatrix> matrix() {
+  const auto models = with_units_that_serve(device_models(device()), device());
+  const ViewSubsets all(static_cast<int>(scene().projections.size[2]), 1);
   return std::make_shared<const SystemMatrix>(scene().geometry, scene().grid, scene().projections, Projector(),
-                                              MatrixOptions{.parts = std::move(parts)});
+                                              matrix_options(models, true, OperatorForm::matrix, all));
 }
 Volume projected(const Volume& x) {
   return run_program(program_of(MatrixProjection(matrix())), {{"volume", &x}}, scene().projections, device()).output;

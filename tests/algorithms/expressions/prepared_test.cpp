@@ -18,6 +18,7 @@
 #include "host/system/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/plain_forms.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/rms.hpp"
 #include "tests/support/same_bits.hpp"
@@ -338,6 +339,13 @@ Geometry moved(const Geometry& of, double by) {
   return result;
 }
 
+Volume gradient_with(const LinearOperator& B) {
+  return read(gradient_of(B, uniform(B.domain(), 1), uniform(B.range(), 2), uniform(B.range(), 3)));
+}
+Volume projections_with(const LinearOperator& B) {
+  return read(B * uniform(B.domain(), 1));
+}
+
 TEST(Prepared, FollowsItsGeometry) {
   for (const auto& each : reference::scenes())
     for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
@@ -349,12 +357,15 @@ TEST(Prepared, FollowsItsGeometry) {
         const Array before = A * x;
         adjoint(A).move_to(moved(each.geometry, by));
         job.replay();
-        const Context other(device());
-        const LinearOperator B = projector(other, moved(each.geometry, by), each.grid, each.projections, named);
-        const Array like = gradient_of(B, uniform(B.domain(), 1), uniform(B.range(), 2), uniform(B.range(), 3));
-        const Volume found = read(result);
-        EXPECT_TRUE(same_bits(found, read(like))) << by;
-        EXPECT_TRUE(same_bits(read(A * x), read(B * uniform(B.domain(), 1)))) << by;
+        const Context other(device()), plain(plain_devices());
+        const auto projector_on_it = [&, by = by](const Context& where) {
+          return projector(where, moved(each.geometry, by), each.grid, each.projections, named);
+        };
+        const LinearOperator B = projector_on_it(other), any = projector_on_it(plain);
+        const Volume found = read(result), projections = read(A * x);
+        // A scan that has no form of the first, or another one, has that of any scan.
+        EXPECT_TRUE(same_bits(found, gradient_with(B)) || same_bits(found, gradient_with(any))) << by;
+        EXPECT_TRUE(same_bits(projections, projections_with(B)) || same_bits(projections, projections_with(any))) << by;
         if (each.grid.count() > 1) {
           EXPECT_EQ(same_bits(found, first), by == 0);
         }
@@ -378,7 +389,6 @@ TEST(Prepared, FollowsTheGeometryInSlabsToo) {
 
 // A scan with a row on each of many slices, where a Context on CPUs has the other forms for its steps.
 TEST(Prepared, FollowsScansOutOfTheirSlices) {
-  if (!device().front().info().cpu()) GTEST_SKIP() << "slices innermost, which GPUs take, are of rays within slices";
   const Grid grid = default_grid({9, 7, 17}, {2, 2, 2});
   CircularOptions parallel{.sid = 200, .sdd = 0, .angles = {0, 30, 77}}, fans = parallel;
   fans.sdd = 300, fans.fan_stack = true;
@@ -395,9 +405,12 @@ TEST(Prepared, FollowsScansOutOfTheirSlices) {
     for (const CircularOptions& next : {up, tilted, first}) {
       A.move_to(circular_geometry(next));
       job.replay();
-      const Context other(device());
-      const LinearOperator B = projector(other, circular_geometry(next), grid, stack, Projector::joseph);
-      EXPECT_TRUE(same_bits(read(y), read(adjoint(B) * (B * uniform(B.domain(), 1)))));
+      const Context other(device()), plain(plain_devices());
+      const auto expected_on = [&, next = next](const Context& where) {
+        const LinearOperator B = projector(where, circular_geometry(next), grid, stack, Projector::joseph);
+        return read(adjoint(B) * (B * uniform(B.domain(), 1)));
+      };
+      EXPECT_TRUE(same_bits(read(y), expected_on(other)) || same_bits(read(y), expected_on(plain)));
     }
   }
 }

@@ -22,11 +22,11 @@ constexpr int realisations = 100;
 /// -ln(I/I0) for I ~ Poisson(I0 exp(-p)) + N(0, electronic^2).
 Volume with_noise(const Volume& projections, const FdkParameters::Noise& noise, unsigned seed) {
   std::mt19937 generator(seed);
-  std::normal_distribution<double> electronic(0, noise.electronic);
+  std::normal_distribution<double> normal;
   Volume out(projections.grid);
   for (std::size_t n = 0; n < out.voxels.size(); ++n) {
     std::poisson_distribution<long> photons(noise.photons * std::exp(-static_cast<double>(projections.voxels[n])));
-    const double intensity = static_cast<double>(photons(generator)) + electronic(generator);
+    const double intensity = static_cast<double>(photons(generator)) + noise.electronic * normal(generator);
     out.voxels[n] = static_cast<float>(-std::log(intensity / noise.photons));
   }
   return out;

@@ -85,5 +85,14 @@ TEST_F(NrrdGzip, HeadersThatNeverEnd) {
   }
 }
 
+// ITK takes a line that begins with a zero for the end of the header, and other bytes for the values.
+TEST_F(NrrdGzip, HeadersWithBinaryData) {
+  const std::string header = "NRRD0005\ntype: uint8\ndimension: 3\nsizes: 2 1 1\nencoding: raw\n";
+  for (const std::string& line : {std::string("\0:= x\n", 6), std::string("# x\0y\n", 6)}) {
+    write_text(path_, header + line + "\n\1\2");
+    EXPECT_THAT(refusal_of([&] { read_image(path_); }), AllOf(HasSubstr(path_), HasSubstr("binary data in line 6")));
+  }
+}
+
 }  // namespace
 }  // namespace halocline::nrrd_gzip_test

@@ -42,7 +42,7 @@ __kernel void first(__global float* x) { x[get_global_id(0)] = 1; }
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].kernel, "first");
     EXPECT_EQ(found[1].kernel, "second");
-    EXPECT_EQ(found[0].local_bytes, 0u);
+    EXPECT_LE(found[0].local_bytes, 1u) << "what NVIDIA's driver says of a kernel without";
     EXPECT_GE(found[1].local_bytes, 4 * size);
     EXPECT_LT(found[1].local_bytes, 4 * size + 256);
     for (const KernelResources& each : found) {

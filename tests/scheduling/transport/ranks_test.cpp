@@ -236,6 +236,7 @@ TEST(RankDevices, ArriveWithAllThatPlansAndFormsDependOn) {
   sent.model.rates["pdu"] = 1.0 / 3;
   sent.model.texel_pairs = true;
   sent.model.matrix_units = MatrixUnits::amd_32;
+  sent.model.local_memory = 98304;
   sent.model.image_side = 16384;
   sent.model.image_layers = 2048;
   const auto arrived = unpacked(packed({sent, device_with(0, "other", {})}), 5);
@@ -248,6 +249,7 @@ TEST(RankDevices, ArriveWithAllThatPlansAndFormsDependOn) {
   EXPECT_EQ(model.rates, sent.model.rates);
   EXPECT_TRUE(model.texel_pairs);
   EXPECT_EQ(model.matrix_units, MatrixUnits::amd_32);
+  EXPECT_EQ(model.local_memory, 98304u);
   EXPECT_EQ(model.image_side, 16384u);
   EXPECT_EQ(model.image_layers, 2048u);
   EXPECT_EQ(model.choices, tuning.choices);
