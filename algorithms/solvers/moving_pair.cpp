@@ -31,11 +31,11 @@ Requirements with_arrays_of(const auto& first, Requirements needs) {
   return needs;
 }
 
-// Works on a slab's arrays by the names around it, and on these.
-void with_names(Slab& slab, const Requirements& needs, const NamesOfArrays& more, const std::function<void()>& work) {
+// Works on a slab's arrays by the names around it, and on these of the method.
+void with_names(Slab& slab, const auto& method, const NamesOfArrays& more, const auto& work) {
   if (more.empty()) return work();
   NamesOfArrays names;
-  for (const ArrayNeed& need : needs.arrays) {
+  for (const ArrayNeed& need : method.requirements().arrays) {
     const auto found = more.find(need.name);
     names[need.name] = found == more.end() ? slab.resolved(need.name) : found->second;
   }
@@ -68,9 +68,7 @@ class MovingProjection : public ProjectionMethod {
 
  private:
   const ProjectionMethod& now() const { return *present_->forward; }
-  void named(Slab& slab, const std::function<void()>& work) const {
-    with_names(slab, requirements(), present_->forward_arrays, work);
-  }
+  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->forward_arrays, work); }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
@@ -101,9 +99,7 @@ class MovingBackprojection : public BackprojectionMethod {
 
  private:
   const BackprojectionMethod& now() const { return *present_->adjoint; }
-  void named(Slab& slab, const std::function<void()>& work) const {
-    with_names(slab, requirements(), present_->adjoint_arrays, work);
-  }
+  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->adjoint_arrays, work); }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
