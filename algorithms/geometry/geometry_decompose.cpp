@@ -25,9 +25,14 @@ struct Axes {
   throw InputError(name + ": " + text);
 }
 
+// Lengths and products of numbers up to this are finite.
+constexpr double most = 1e100;
+
 void require_finite(const Vector3& a, const std::string& name) {
-  if (!std::isfinite(a[0]) || !std::isfinite(a[1]) || !std::isfinite(a[2]))
-    fail(name, "a number is not finite; every number must be");
+  for (const double number : a)
+    if (!(std::abs(number) <= most))
+      fail(name,
+           fmt::format("a number is {:.9g}; every number must be finite, and no larger than {:.0e}", number, most));
 }
 
 /// The angles of the rotation with rows u, v, to_source.
@@ -120,7 +125,7 @@ View view_from_matrix(const Matrix34& matrix, const std::string& name) {
     a[row] = {matrix[4 * row], matrix[4 * row + 1], matrix[4 * row + 2]};
     t[row] = matrix[4 * row + 3];
     require_finite(a[row], name);
-    if (!std::isfinite(t[row])) fail(name, "a number is not finite; every number must be");
+    require_finite({t[row], 0, 0}, name);
   }
   View view;
   if (length(a[2]) <= 1e-12 * std::abs(t[2])) {

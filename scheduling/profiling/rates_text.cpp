@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace halocline {
@@ -9,12 +10,13 @@ namespace {
 
 using Doubts = std::map<std::string, std::int64_t>;
 
-// Times that are no whole numbers are left out.
+// Times that are no whole numbers, or too large, are left out.
 Doubts doubts_of(const nlohmann::json& entry) {
   if (!entry.is_object() || !entry.contains("doubted") || !entry["doubted"].is_object()) return {};
   Doubts doubts;
   for (const auto& [reason, time] : entry["doubted"].items())
-    if (time.is_number_unsigned()) doubts[reason] = time.get<std::int64_t>();
+    if (time.is_number_unsigned() && time.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max())
+      doubts[reason] = time.get<std::int64_t>();
   return doubts;
 }
 

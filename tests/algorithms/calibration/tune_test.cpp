@@ -279,7 +279,7 @@ TEST_F(Tune, LeavesTheDeviceAsItWasAndReplacesOnlyWhatIsFaster) {
     EXPECT_EQ(item.tune_class, "project");
     EXPECT_GT(item.seconds_after, 0);
     const auto& choices = result.tuning.choices;
-    const bool found = result.tuning.groups.contains(item.name) ||
+    const bool found = result.tuning.groups.contains(item.name) || choices.contains(item.name) ||
                        std::any_of(tunables().begin(), tunables().end(), [&](const Tunable& tunable) {
                          return tunable.kernel == item.name && choices.contains(tunable.key());
                        });
