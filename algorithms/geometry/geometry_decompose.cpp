@@ -26,13 +26,13 @@ struct Axes {
 }
 
 // Lengths and products of numbers up to this are finite.
-constexpr double most = 1e100;
+constexpr double largest_number = 1e100;
 
 void require_finite(const Vector3& a, const std::string& name) {
   for (const double number : a)
-    if (!(std::abs(number) <= most))
-      fail(name,
-           fmt::format("a number is {:.9g}; every number must be finite, and no larger than {:.0e}", number, most));
+    if (!(std::abs(number) <= largest_number))
+      fail(name, fmt::format("a number is {:.9g}; every number must be finite, and no larger than {:.0e}", number,
+                             largest_number));
 }
 
 /// The angles of the rotation with rows u, v, to_source.

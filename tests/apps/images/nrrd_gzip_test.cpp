@@ -85,10 +85,11 @@ TEST_F(NrrdGzip, HeadersThatNeverEnd) {
   }
 }
 
-// ITK takes a line that begins with a zero for the end of the header, and other bytes for the values.
+// ITK takes a line that begins with a zero or with a carriage return for the end of the header, and other bytes for the
+// values.
 TEST_F(NrrdGzip, HeadersWithBinaryData) {
   const std::string header = "NRRD0005\ntype: uint8\ndimension: 3\nsizes: 2 1 1\nencoding: raw\n";
-  for (const std::string& line : {std::string("\0:= x\n", 6), std::string("# x\0y\n", 6)}) {
+  for (const std::string& line : {std::string("\0:= x\n", 6), std::string("# x\0y\n", 6), std::string("\rkey:=x\n")}) {
     write_text(path_, header + line + "\n\1\2");
     EXPECT_THAT(refusal_of([&] { read_image(path_); }), AllOf(HasSubstr(path_), HasSubstr("binary data in line 6")));
   }
