@@ -269,10 +269,10 @@ class Header {
     return {};
   }
 
-  // A named space is that of directions; of others, ITK takes the origin.
+  // A named space is that of directions; ITK takes the origin alone, and the rest of the fields as of another space.
   void require_no_space() const {
     if (!has("space") && !has("spacedimension")) return;
-    for (const char* field : {"spacings", "axismins", "axismaxs", "spaceunits", "units"})
+    for (const char* field : {"spaceorigin", "spacings", "axismins", "axismaxs", "spaceunits", "units"})
       if (has(field))
         refuse(field,
                "stand beside a 'space', but without 'space directions', which say how far apart the samples are "

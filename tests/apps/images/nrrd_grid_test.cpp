@@ -123,6 +123,8 @@ TEST_F(NrrdGrid, ByOlderFields) {
               AllOf(HasSubstr("axismins"), HasSubstr("'centers'")));
   EXPECT_THAT(refusal({{"axis maxs", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("'axis mins'"));
   EXPECT_THAT(refusal({{"axis mins", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("'axis maxs'"));
+  EXPECT_THAT(refusal({{"space", "RAS"}, {"space origin", "(1,0,0)"}}),
+              AllOf(HasSubstr("'spaceorigin'"), HasSubstr("'space directions'")));
   EXPECT_THAT(
       refusal(
           {{"axis mins", "1 2 3"}, {"axis maxs", "3 2.75 7"}, {"spacings", "1 1 1"}, {"centers", "cell cell cell"}}),
