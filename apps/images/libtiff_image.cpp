@@ -19,17 +19,20 @@
 namespace halocline {
 namespace {
 
-// The place of the values of an uncompressed page if they are contiguous; otherwise 0.
+// The place of the values of an uncompressed page if they are contiguous, whatever else its last strip holds; otherwise
+// 0.
 std::uint64_t begin_of_row(TiffFile& file, const TiffPage& page) {
   if (page.compression != COMPRESSION_NONE || page.tiled || page.packed()) return 0;
   const std::uint32_t strips = TIFFNumberOfStrips(file.handle());
-  const std::uint64_t first = TIFFGetStrileOffset(file.handle(), 0);
-  std::uint64_t end = first;
+  const std::uint64_t first = TIFFGetStrileOffset(file.handle(), 0), whole = TIFFStripSize64(file.handle());
+  std::uint64_t end = 0;
   for (std::uint32_t n = 0; n < strips; ++n) {
-    if (TIFFGetStrileOffset(file.handle(), n) != end) return 0;
-    end += TIFFGetStrileByteCount(file.handle(), n);
+    const std::uint64_t bytes = std::min(whole, page.bytes() - end);
+    if (TIFFGetStrileOffset(file.handle(), n) != first + end || TIFFGetStrileByteCount(file.handle(), n) < bytes)
+      return 0;
+    end += bytes;
   }
-  return end == first + page.bytes() ? first : 0;
+  return end == page.bytes() ? first : 0;
 }
 
 TiffStack stack_of(TiffFile& file) {

@@ -1,5 +1,6 @@
 #include "tests/reference/projector_scenes.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -174,8 +175,14 @@ const std::vector<Device>& device() {
   return devices;
 }
 
+std::string cpu_or_default() {
+  const auto all = list_devices();
+  return std::any_of(all.begin(), all.end(), [](const DeviceInfo& each) { return each.cpu(); }) ? "cpu" : "";
+}
+
 const std::vector<Device>& undivided() {
-  static const std::vector<Device> opened = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 0});
+  static const std::vector<Device> opened =
+      open_devices({.device = cpu_or_default(), .sub_devices = 0, .device_memory = 0});
   return opened;
 }
 
@@ -184,7 +191,7 @@ const std::vector<Device>& sub_devices(int parts) {
   const auto found = opened.find(parts);
   if (found != opened.end()) return found->second;
   DeviceSelection selection;
-  selection.device = "cpu";
+  selection.device = cpu_or_default();
   selection.sub_devices = parts;
   return opened.emplace(parts, open_devices(selection)).first->second;
 }

@@ -42,7 +42,9 @@ RunOptions split(int slabs, int batch);
 /// A detector of `columns` x `rows` pixels centred on the central ray, `views` views.
 Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv);
 
-/// The CPU device that sub_devices() splits: results are bitwise identical on one kind of device only.
+/// DeviceSelection::device for the CPU, which can be split; where there is none, for the default devices.
+std::string cpu_or_default();
+/// The device that sub_devices() splits: results are bitwise identical on one kind of device only.
 const std::vector<Device>& undivided();
 
 /// The default device, opened once; `parts` >= 2: its sub-devices.

@@ -83,7 +83,8 @@ inline void expect_same_bits_streamed(const SplitRun& run, double part) {
   std::size_t bytes = 0;
   for (const auto& slab : whole.plan.slabs) bytes += slab.bytes;
   bytes = static_cast<std::size_t>(part * static_cast<double>(bytes));
-  const RunResult other = run(open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes}), {});
+  const RunResult other =
+      run(open_devices({.device = reference::cpu_or_default(), .sub_devices = 0, .device_memory = bytes}), {});
   EXPECT_TRUE(other.plan.slabs.size() > 1 || other.plan.batch < whole.plan.batch);
   EXPECT_LE(other.peak_bytes, bytes);
   EXPECT_TRUE(other.output.voxels == whole.output.voxels);

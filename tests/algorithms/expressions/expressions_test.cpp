@@ -493,7 +493,7 @@ TEST(Expressions, SlabsBatchesAndDevicesChangeNoBit) {
 
 TEST(Expressions, MoreArraysThanFitAreStreamed) {
   const Volume a = random(grid, 1);
-  const Context on(open_devices({.device = "cpu", .device_memory = 200000}));
+  const Context on(open_devices({.device = reference::cpu_or_default(), .device_memory = 200000}));
   const Space space = on.volume(grid);
   std::vector<Array> x;
   for (int n = 0; n < 20; ++n) {

@@ -157,7 +157,7 @@ TEST(StoredOperator, RefusesWhatHasNoMatrix) {
                 AllOf(HasSubstr("rays that leave their slices"), HasSubstr("operator = rays")))
         << name;
   }
-  const Context small(open_devices({.device = "cpu", .device_memory = 100000}));
+  const Context small(open_devices({.device = reference::cpu_or_default(), .device_memory = 100000}));
   EXPECT_THAT(refusal_of<PlanError>([&] { stored_on(small); }), HasSubstr("`operator = rays` stores no matrix"));
   const LinearOperator rays = stored_on(small, OperatorForm::rays);
   EXPECT_GT(value(norm(rays * uniform(rays.domain(), 1))), 0) << "the Context goes on";

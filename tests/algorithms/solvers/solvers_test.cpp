@@ -10,6 +10,7 @@
 
 #include "host/system/error.hpp"
 #include "host/system/interrupt.hpp"
+#include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/solver_reference.hpp"
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"
@@ -147,7 +148,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
 
 TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
   expect_same_bits_streamed(any_split(cone_projections(), cone(), {.method = "cgls", .passes = 3}), 1.0 / 3);
-  const auto none = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 2000});
+  const auto none = open_devices({.device = reference::cpu_or_default(), .sub_devices = 0, .device_memory = 2000});
   EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls"}, none), PlanError);
 }
 

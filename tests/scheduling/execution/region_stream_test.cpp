@@ -13,6 +13,7 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
+#include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::region_stream_test {
 namespace {
@@ -97,7 +98,7 @@ TEST_P(Regions, OfAnyThicknessAndPassGiveTheBitsOfOne) {
 
 TEST_P(Regions, OfTwoDevicesGiveTheBitsOfOne) {
   DeviceSelection cpu, two;
-  cpu.device = two.device = "cpu";
+  cpu.device = two.device = reference::cpu_or_default();
   two.sub_devices = 2;
   std::vector<Device> whole, halves;
   try {

@@ -48,7 +48,7 @@ Volume read(Session& session, const std::string& name) {
 TEST(Sessions, KeepContentsUntilNothingFits) {
   const KernelFolder kernels{"doubled.cl", kernel};
   // three volumes with what belongs to them, then slabs, then not even slices
-  Session session(open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 30000}), {});
+  Session session(open_devices({.device = reference::cpu_or_default(), .sub_devices = 0, .device_memory = 30000}), {});
   session.extend(sizes());
   std::vector<std::string> names;
   std::vector<Volume> values;

@@ -155,7 +155,8 @@ TEST_F(StepHalo, IsStreamedWhereTheDeviceIsSmall) {
   const Program program = stencils({1, 2}, {2, 0});
   const auto whole = run(program, "f", f, grid, reference::undivided());
   const std::size_t bytes = whole.result.plan.slabs.front().bytes;
-  const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes * 3 / 4});
+  const auto small =
+      open_devices({.device = reference::cpu_or_default(), .sub_devices = 0, .device_memory = bytes * 3 / 4});
   const auto found = run(program, "f", f, grid, small);
   EXPECT_GT(found.result.plan.slabs.size(), 1u);
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
@@ -232,7 +233,7 @@ TEST_F(StepHalo, RaySumsDoWithoutSecondBuffers) {
     for (auto& model : models) model.memory = bytes;
     spare = has_spare(plan_program(program, models, options));
   }
-  const auto small = open_devices({.device = "cpu", .sub_devices = 2, .device_memory = bytes});
+  const auto small = open_devices({.device = reference::cpu_or_default(), .sub_devices = 2, .device_memory = bytes});
   const auto found = run(program, "f", f, scene.grid, small, 2, 1);
   EXPECT_FALSE(has_spare(found.result.plan));
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);

@@ -23,7 +23,7 @@ namespace {
 using reference::device;
 
 std::vector<Device> two_devices() {
-  DeviceSelection two{.device = "cpu", .sub_devices = 2};
+  DeviceSelection two{.device = reference::cpu_or_default(), .sub_devices = 2};
   try {
     return open_devices(two);
   } catch (const InputError&) {  // there is no CPU to split
@@ -131,7 +131,7 @@ TEST_P(Streaming, ManySlabsAndTwoDevicesGiveTheBitsOfOne) {
   EXPECT_TRUE(both_result.plan.resident);
   // one of the same kind, which need not be the default device
   DeviceSelection cpu;
-  cpu.device = "cpu";
+  cpu.device = reference::cpu_or_default();
   EXPECT_EQ(both.voxels, run(open_devices(cpu)).first.voxels);
 }
 

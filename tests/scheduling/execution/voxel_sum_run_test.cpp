@@ -329,8 +329,9 @@ TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
   const auto whole =
       backproject(projections, scene.geometry, scene.grid, BackprojectionParameters{}, reference::undivided()).output;
   for (const int lost_after : {0, 1, 3}) {
-    const auto parts =
-        open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});  // the lost one is still left out
+    const auto parts = open_devices({.device = reference::cpu_or_default(),
+                                     .sub_devices = 2,
+                                     .device_memory = 0});  // the lost one is still left out
     const std::string lost = parts.back().info().name;
     const Backprojection method(scene.geometry, scene.projections, scene.grid);
     const FailingMethod failing(method, [&](const Slab& slab, int slabs) {

@@ -11,6 +11,7 @@
 
 #include "host/opencl/device_info.hpp"
 #include "host/system/error.hpp"
+#include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::rates_test {
 namespace {
@@ -43,7 +44,7 @@ TEST_F(Rates, areMeasuredOnceAndInTheBudgets) {
 }
 
 TEST_F(Rates, areThoseOfTheModelForEqualDevices) {
-  DeviceSelection selection{.device = "cpu", .sub_devices = 2};
+  DeviceSelection selection{.device = reference::cpu_or_default(), .sub_devices = 2};
   std::vector<Device> parts;
   try {
     parts = opened(selection);
