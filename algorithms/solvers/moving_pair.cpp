@@ -23,7 +23,9 @@ struct MovingPair::Present {
 namespace {
 
 // Needs of a method, and the arrays of the first one, which are there.
-Requirements with_arrays_of(const auto& first, Requirements needs) {
+Requirements with_arrays_of(const auto& first, const auto& now) {
+  Requirements needs = now.requirements();
+  if (&first == &now) return needs;
   for (const ArrayNeed& need : first.requirements().arrays)
     if (std::none_of(needs.arrays.begin(), needs.arrays.end(),
                      [&](const auto& each) { return each.name == need.name; }))
@@ -46,7 +48,7 @@ void with_names(Slab& slab, const auto& method, const NamesOfArrays& more, const
 class MovingProjection : public ProjectionMethod {
  public:
   explicit MovingProjection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
-  Requirements requirements() const override { return with_arrays_of(*present_->first_forward, now().requirements()); }
+  Requirements requirements() const override { return with_arrays_of(*present_->first_forward, now()); }
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
   void start(Slab& slab) const override {
@@ -77,7 +79,7 @@ class MovingBackprojection : public BackprojectionMethod {
   explicit MovingBackprojection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
   // Plans ask for the rows later.
   Requirements requirements() const override {
-    Requirements result = with_arrays_of(*present_->first_adjoint, now().requirements());
+    Requirements result = with_arrays_of(*present_->first_adjoint, now());
     if (result.detector_rows)
       result.detector_rows = [present = present_](Range slices) { return present->rows(slices); };
     return result;
