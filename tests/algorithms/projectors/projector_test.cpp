@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "host/system/error.hpp"
 #include "scheduling/execution/program_run.hpp"
+#include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
@@ -263,7 +265,10 @@ TEST_P(ProjectorScenes, IsTheAdjoint) {
 TEST_P(ProjectorScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto whole = projected(device()), whole_back = backprojected(device());
   EXPECT_TRUE(projected(device(), {}, {.gpu = true}) == whole) << "the form for GPUs";
-  EXPECT_TRUE(backprojected_as_on_gpus() == whole_back) << "the adjoint's form for GPUs";
+  const auto back_as_on_gpus = backprojected_as_on_gpus();
+  if (faster_brick(device_models(device()), projector) == nullptr) {  // which has other last bits
+    EXPECT_TRUE(back_as_on_gpus == whole_back) << "the adjoint's form for GPUs";
+  }
   for (const int slabs : {2, 3, static_cast<int>(scene.grid.size[2])}) {
     if (slabs > static_cast<int>(scene.grid.size[2])) continue;
     for (const int batch : {1, 5}) {
@@ -271,7 +276,7 @@ TEST_P(ProjectorScenes, SlabsBatchesAndDevicesChangeNoBit) {
       EXPECT_TRUE(projected(device(), split(slabs, batch)) == whole);
       EXPECT_TRUE(projected(device(), split(slabs, batch), {.gpu = true}) == whole) << "the form for GPUs";
       EXPECT_TRUE(backprojected(device(), split(slabs, batch)) == whole_back);
-      EXPECT_TRUE(backprojected_as_on_gpus(split(slabs, batch)) == whole_back) << "the adjoint's form for GPUs";
+      EXPECT_TRUE(backprojected_as_on_gpus(split(slabs, batch)) == back_as_on_gpus) << "the adjoint's form for GPUs";
     }
   }
   EXPECT_TRUE(projected(reference::sub_devices(2)) == projected(reference::undivided()));
