@@ -141,7 +141,7 @@ Machine parse_machine(const std::string& text, const std::string& file) {
                                      file, deepest));
       return true;
     });
-  } catch (const json::parse_error& error) {
+  } catch (const json::exception& error) {
     throw InputError(
         fmt::format("machine file '{}' is damaged: {}; expected JSON, as in apps/machines", file, error.what()));
   }

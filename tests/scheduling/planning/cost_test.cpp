@@ -411,6 +411,7 @@ std::string machine_error(const std::string& from, const std::string& to) {
 
 TEST(MachineFileErrors, nameTheFileAndWhatIsWrong) {
   EXPECT_THAT(machine_error("}]}", ""), AllOf(HasSubstr("m.json"), HasSubstr("damaged"), HasSubstr("expected JSON")));
+  EXPECT_THAT(machine_error("8", "1e999"), AllOf(HasSubstr("m.json"), HasSubstr("damaged"), HasSubstr("1e999")));
   EXPECT_THAT(machine_error("\"memory_gib\": 8,", "\"memory_gib\": -8,"),
               AllOf(HasSubstr("m.json"), HasSubstr("device 0"), HasSubstr("-8"), HasSubstr("a positive number")));
   EXPECT_THAT(machine_error("\"memory_gib\": 64", "\"memory_gib\": \"64G\""), HasSubstr("a positive number"));
