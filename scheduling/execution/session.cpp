@@ -96,7 +96,9 @@ void Session::extend_now(const Program& program) {
 }
 
 void Session::add_arrays(const Program& program) {
-  if (has_arrays_of(program.needs, program_.needs)) return;
+  const bool has_halo =
+      program.needs.halo_low <= program_.needs.halo_low && program.needs.halo_high <= program_.needs.halo_high;
+  if (has_halo && has_arrays_of(program.needs, program_.needs)) return;
   const Program before = program_;
   const bool was_planned = planned_;
   extend(program);
