@@ -211,4 +211,8 @@ void MovingPair::move_to(const ProjectorPair& next) {
                adjoint_arrays(next, first_, label_)};
 }
 
+ProjectorPair MovingPair::present() const {
+  return {present_->forward, present_->adjoint};
+}
+
 }  // namespace halocline

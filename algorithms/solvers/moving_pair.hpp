@@ -23,6 +23,8 @@ class MovingPair {
   /// Replaces the present pair. Tables have to be filled again (BackprojectionMethod::start()). The other one has the
   /// forms of the first, or arrays_for() it are there.
   void move_to(const ProjectorPair& next);
+  /// The one that was moved to last, or the first.
+  ProjectorPair present() const;
 
   struct Present;
 

@@ -203,8 +203,14 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
       next = pairs.plain(to);
       on.recorder().session().add_arrays(pair->arrays_for(next));
     }
+    const ProjectorPair before = pair->present();
     pair->move_to(next);
-    on.recorder().session().refill(tables);
+    try {
+      on.recorder().session().refill(tables);
+    } catch (...) {
+      pair->move_to(before);
+      throw;
+    }
   };
   const Space x = on.volume(volume), y = on.projections(projections);
   const auto ready = std::make_shared<bool>(false);

@@ -89,7 +89,7 @@ void Session::extend_now(const Program& program) {
   extend(program);
   try {
     plan_again();
-  } catch (const PlanError&) {
+  } catch (...) {
     program_ = before;
     throw;
   }
@@ -105,6 +105,9 @@ void Session::add_arrays(const Program& program) {
   try {
     planned_ = was_planned && add_in_place(plan_program(program_, models_, options_));
   } catch (const PlanError&) {  // it may fit without the free arrays
+  } catch (...) {
+    program_ = before;
+    throw;
   }
   if (planned_) return;
   program_ = before;
@@ -113,7 +116,9 @@ void Session::add_arrays(const Program& program) {
 
 void Session::refill(const Program& program) {
   if (!planned_) return plan_again();
+  planned_ = false;  // where an error comes in between, the next plan fills them
   parts_->each([&](DevicePart& part) { part.refill(program.start); });
+  planned_ = true;
   for (const auto& each : kept_)
     if (const auto job = each.lock()) job->stale = true;
 }
@@ -187,7 +192,12 @@ void Session::plan_again() {
   if (parts_) save_arrays();
   forget_kept();
   parts_ = nullptr;
-  adopt(std::move(next));
+  try {
+    adopt(std::move(next));
+  } catch (...) {
+    parts_ = nullptr;  // the host has the arrays
+    throw;
+  }
 }
 
 // Adopts a plan, after the arrays of the one before have been moved to host memory.
