@@ -38,10 +38,12 @@ class LinearOperator {
   LinearOperator with_views(OfViews of_views) const;
 
   /// Replaces the geometry of a projector, of as many views: for statements and replays of prepared jobs from now on.
-  /// Copies, the adjoint and combinations with other operators are moved with it. At the first move away from an
-  /// upright scan (RayTable::upright()), GPUs add arrays of forms for any scan and compile their kernels. Throws
-  /// InputError for an operator that is no projector, as projector() does, and for a detector of another kind and rays
-  /// that end in the volume, unless those of the first geometry did; PlanError for arrays that have no room.
+  /// Copies, the adjoint and combinations with other operators are moved with it. Arrays that no geometry before needed
+  /// are added, and kernels compiled at their first use: GPUs have faster forms for upright scans
+  /// (RayTable::upright()), and other arrays for rays that follow another axis. Throws InputError for an operator that
+  /// is no projector, as projector() does, for a detector of another kind (flat, a cylinder, cylinders that differ), a
+  /// stack of fans in place of other views or the other way round, and rays that end in the volume, unless some of the
+  /// first geometry do; PlanError for arrays that have no room.
   void move_to(const Geometry& geometry) const;
   using Move = std::function<void(const Geometry&)>;
   /// The operator with this for move_to().

@@ -44,10 +44,6 @@ std::size_t frequency_at(std::size_t place, std::size_t length, const std::vecto
   return frequency;
 }
 
-}  // namespace
-
-namespace {
-
 std::size_t longest_rows(std::size_t local_memory) {
   return std::bit_floor(local_memory / (2 * sizeof(float)));
 }

@@ -1,39 +1,40 @@
 #include "algorithms/solvers/moving_pair.hpp"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "host/system/error.hpp"
 
 namespace halocline {
-namespace {
-
-using NamesOfArrays = std::map<std::string, std::string>;
-
-}  // namespace
 
 struct MovingPair::Present {
+  // How the arrays of a method differ from those of the first one.
+  struct Arrays {
+    std::map<std::string, std::string> more{};  // names of those that the first one does not have
+    std::vector<ArrayNeed> unused{};            // those of the first one alone
+  };
+
   std::shared_ptr<const ProjectionMethod> forward, first_forward;
   std::shared_ptr<const BackprojectionMethod> adjoint, first_adjoint;
-  std::function<Range(Range)> rows, crossed_rows;    // of the adjoint, of the projection
-  NamesOfArrays forward_arrays{}, adjoint_arrays{};  // of those that the first pair does not have
+  std::function<Range(Range)> rows, crossed_rows;  // of the adjoint, of the projection
+  Arrays forward_arrays{}, adjoint_arrays{};
 };
 
 namespace {
 
+using OtherArrays = MovingPair::Present::Arrays;
+using NamesOfArrays = std::map<std::string, std::string>;
+
 // Needs of a method, and the arrays of the first one, which are there.
-Requirements with_arrays_of(const auto& first, const auto& now) {
-  Requirements needs = now.requirements();
-  if (&first == &now) return needs;
-  for (const ArrayNeed& need : first.requirements().arrays)
-    if (std::none_of(needs.arrays.begin(), needs.arrays.end(),
-                     [&](const auto& each) { return each.name == need.name; }))
-      needs.arrays.push_back(need);
+Requirements needs_of(const auto& method, const OtherArrays& arrays) {
+  Requirements needs = method.requirements();
+  needs.arrays.insert(needs.arrays.end(), arrays.unused.begin(), arrays.unused.end());
   return needs;
 }
 
-// Works on a slab's arrays by the names around it, and on these of the method.
+// Works on a slab's arrays by the names around it, but by those of `more` on the method's arrays that it has.
 void with_names(Slab& slab, const auto& method, const NamesOfArrays& more, const auto& work) {
   if (more.empty()) return work();
   NamesOfArrays names;
@@ -48,7 +49,7 @@ void with_names(Slab& slab, const auto& method, const NamesOfArrays& more, const
 class MovingProjection : public ProjectionMethod {
  public:
   explicit MovingProjection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
-  Requirements requirements() const override { return with_arrays_of(*present_->first_forward, now()); }
+  Requirements requirements() const override { return needs_of(now(), present_->forward_arrays); }
   bool takes_norm() const override { return now().takes_norm(); }
   std::vector<std::string> sums() const override { return now().sums(); }
   void start(Slab& slab) const override {
@@ -70,7 +71,7 @@ class MovingProjection : public ProjectionMethod {
 
  private:
   const ProjectionMethod& now() const { return *present_->forward; }
-  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->forward_arrays, work); }
+  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->forward_arrays.more, work); }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
@@ -79,7 +80,7 @@ class MovingBackprojection : public BackprojectionMethod {
   explicit MovingBackprojection(std::shared_ptr<const MovingPair::Present> present) : present_(std::move(present)) {}
   // Plans ask for the rows later.
   Requirements requirements() const override {
-    Requirements result = with_arrays_of(*present_->first_adjoint, now());
+    Requirements result = needs_of(now(), present_->adjoint_arrays);
     if (result.detector_rows)
       result.detector_rows = [present = present_](Range slices) { return present->rows(slices); };
     return result;
@@ -101,7 +102,7 @@ class MovingBackprojection : public BackprojectionMethod {
 
  private:
   const BackprojectionMethod& now() const { return *present_->adjoint; }
-  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->adjoint_arrays, work); }
+  void named(Slab& slab, const auto& work) const { with_names(slab, *this, present_->adjoint_arrays.more, work); }
   std::shared_ptr<const MovingPair::Present> present_;
 };
 
@@ -134,13 +135,16 @@ bool have_alike_steps(const ProjectorPair& a, const ProjectorPair& b) {
          !a.forward->crossed_rows() == !b.forward->crossed_rows();
 }
 
-// Arrays of `needs` that are not those of `first`, by names with this label.
-NamesOfArrays names_of_more(const Requirements& needs, const Requirements& first, const std::string& label) {
-  NamesOfArrays names;
-  for (const ArrayNeed& need : needs.arrays)
-    if (std::find(first.arrays.begin(), first.arrays.end(), need) == first.arrays.end())
-      names[need.name] = label + need.name;
-  return names;
+// label: of arrays that the first one does not have.
+OtherArrays arrays_of(const auto& method, const auto& first, const std::string& label) {
+  const auto own = method.requirements().arrays, its = first.requirements().arrays;
+  OtherArrays result;
+  for (const ArrayNeed& need : own)
+    if (std::find(its.begin(), its.end(), need) == its.end()) result.more[need.name] = label + need.name;
+  std::copy_if(its.begin(), its.end(), std::back_inserter(result.unused), [&](const ArrayNeed& need) {
+    return std::none_of(own.begin(), own.end(), [&](const ArrayNeed& each) { return each.name == need.name; });
+  });
+  return result;
 }
 
 void add_more(Program& program, const Requirements& needs, const NamesOfArrays& names,
@@ -157,19 +161,18 @@ void add_more(Program& program, const Requirements& needs, const NamesOfArrays& 
   program.needs.kernels.insert(program.needs.kernels.end(), needs.kernels.begin(), needs.kernels.end());
 }
 
-NamesOfArrays forward_names(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
-  return names_of_more(pair.forward->requirements(), first.forward->requirements(), label + "forward ");
+OtherArrays forward_arrays(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
+  return arrays_of(*pair.forward, *first.forward, label + "forward ");
 }
 
-NamesOfArrays adjoint_names(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
-  return names_of_more(pair.adjoint->requirements(), first.adjoint->requirements(), label + "adjoint ");
+OtherArrays adjoint_arrays(const ProjectorPair& pair, const ProjectorPair& first, const std::string& label) {
+  return arrays_of(*pair.adjoint, *first.adjoint, label + "adjoint ");
 }
 
 }  // namespace
 
-MovingPair::MovingPair(const ProjectorPair& first, std::function<ProjectorPair()> plain, std::string label)
+MovingPair::MovingPair(const ProjectorPair& first, std::string label)
     : first_(first),
-      make_plain_(std::move(plain)),
       label_(std::move(label)),
       present_(new Present{first.forward, first.forward, first.adjoint, first.adjoint,
                            first.adjoint->requirements().detector_rows, first.forward->crossed_rows()}),
@@ -181,17 +184,19 @@ bool MovingPair::has_forms_of(const ProjectorPair& next) const {
 }
 
 Program MovingPair::arrays_for(const ProjectorPair& next) {
-  if (!plain_) plain_ = std::make_shared<const ProjectorPair>(make_plain_());
-  if (!have_alike_forms(*plain_, next) || !have_alike_steps(first_, next))
+  Program program;
+  program.needs.preferred_batch = 1;  // that of the plan serves
+  add_more(program, next.forward->requirements(), forward_arrays(next, first_, label_).more, next.forward->sums());
+  add_more(program, next.adjoint->requirements(), adjoint_arrays(next, first_, label_).more, next.adjoint->sums());
+  const auto& arrays = program.needs.arrays;
+  if (!have_alike_steps(first_, next) || !std::all_of(arrays.begin(), arrays.end(), [&](const ArrayNeed& need) {
+        return more_.try_emplace(need.name, need).first->second == need;
+      }))
     throw InputError({.what = "the geometry that a projector is moved to",
                       .found = "one for which other kernels run, with other arrays",
                       .expected = "one like the first: a detector of the same kind, rays that end at the source and "
                                   "detector or pass the volume as before",
                       .remedy = "make another operator"});
-  Program program;
-  program.needs.preferred_batch = 1;  // that of the plan serves
-  add_more(program, next.forward->requirements(), forward_names(next, first_, label_), next.forward->sums());
-  add_more(program, next.adjoint->requirements(), adjoint_names(next, first_, label_), next.adjoint->sums());
   return program;
 }
 
@@ -202,8 +207,12 @@ void MovingPair::move_to(const ProjectorPair& next) {
                first_.adjoint,
                next.adjoint->requirements().detector_rows,
                next.forward->crossed_rows(),
-               forward_names(next, first_, label_),
-               adjoint_names(next, first_, label_)};
+               forward_arrays(next, first_, label_),
+               adjoint_arrays(next, first_, label_)};
+}
+
+ProjectorPair MovingPair::present() const {
+  return {present_->forward, present_->adjoint};
 }
 
 }  // namespace halocline

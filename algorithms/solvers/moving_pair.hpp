@@ -1,7 +1,7 @@
 // A projector whose geometry is replaced between steps.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,27 +11,27 @@ namespace halocline {
 
 class MovingPair {
  public:
-  /// plain: makes the pair of the first geometry in forms for any scan, if it is needed. label: of the arrays that only
-  /// those have.
-  MovingPair(const ProjectorPair& first, std::function<ProjectorPair()> plain, std::string label);
+  /// label: of the arrays that the first pair does not have.
+  MovingPair(const ProjectorPair& first, std::string label);
   /// A pair that does what the present one does, whenever its steps run. It has no fast projection.
   const ProjectorPair& pair() const { return pair_; }
   /// True if the other pair has the forms of the first, and so its arrays.
   bool has_forms_of(const ProjectorPair& next) const;
-  /// Arrays for pairs in forms for any scan that the first pair does not have. Throws InputError if `next`, in such
-  /// forms, needs others.
+  /// Arrays of `next`, in forms for any scan, that the first pair does not have. Throws InputError if the steps of the
+  /// first pair do not serve it.
   Program arrays_for(const ProjectorPair& next);
   /// Replaces the present pair. Tables have to be filled again (BackprojectionMethod::start()). The other one has the
   /// forms of the first, or arrays_for() it are there.
   void move_to(const ProjectorPair& next);
+  /// The one that was moved to last, or the first.
+  ProjectorPair present() const;
 
   struct Present;
 
  private:
   ProjectorPair first_;
-  std::function<ProjectorPair()> make_plain_;
   std::string label_;
-  std::shared_ptr<const ProjectorPair> plain_;
+  std::map<std::string, ArrayNeed> more_;  // arrays that the first pair does not have
   std::shared_ptr<Present> present_;
   ProjectorPair pair_;
 };

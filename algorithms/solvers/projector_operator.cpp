@@ -188,8 +188,7 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
         .with_views([](const auto&) -> LinearOperator { refuse_stored("the operator of views()", "these views"); })
         .with_move([](const Geometry&) { refuse_stored("the operator of move_to()", "the other geometry"); });
   const auto pairs = pairs_of(on.recorder().session(), geometry, volume, projections, named, true);
-  const auto pair = std::make_shared<MovingPair>(
-      pairs.fastest(geometry), [=] { return pairs.plain(geometry); }, on.recorder().next_label());
+  const auto pair = std::make_shared<MovingPair>(pairs.fastest(geometry), on.recorder().next_label());
   const RayOperator A = ray_operator(on, volume, projections, pair->pair(), 0);
   const auto move = [=, fan_stack = geometry.fan_stack(), tables = A.program("projector", 0)](const Geometry& to) {
     check_projection_grids(to, volume, projections);
@@ -204,8 +203,14 @@ LinearOperator projector(const Context& on, const Geometry& geometry, const Grid
       next = pairs.plain(to);
       on.recorder().session().add_arrays(pair->arrays_for(next));
     }
+    const ProjectorPair before = pair->present();
     pair->move_to(next);
-    on.recorder().session().refill(tables);
+    try {
+      on.recorder().session().refill(tables);
+    } catch (...) {
+      pair->move_to(before);
+      throw;
+    }
   };
   const Space x = on.volume(volume), y = on.projections(projections);
   const auto ready = std::make_shared<bool>(false);

@@ -90,8 +90,9 @@ class DeviceOperator(Algebra):
     def move_to(self, geometry: Geometry) -> None:
         """Replaces the geometry of a projector, of as many views and the same detector: for A(x), A.T(y) and replays of
         prepared jobs from now on. The kind of projector remains. At the first move to a tilted scan, GPUs compile kernels
-        for any scan and take memory for them. Raises InputError for an operator that is no projector, and for a detector of
-        another kind and rays that end in the volume, unless those of the first geometry did."""
+        for any scan and take memory for them. Raises InputError for an operator that is no projector, for a detector of
+        another kind (flat, curved, curved otherwise from view to view), for a stack of fans in place of other views or the
+        other way round, and for rays that end in the volume, unless some of the first geometry do."""
         geometry = require_geometry(geometry)
         self._core.move_to(geometry.core, geometry.stack().as_tuple() if geometry.detector_shape else None)
         self._moves[0][0] += 1

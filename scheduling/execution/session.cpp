@@ -89,20 +89,25 @@ void Session::extend_now(const Program& program) {
   extend(program);
   try {
     plan_again();
-  } catch (const PlanError&) {
+  } catch (...) {
     program_ = before;
     throw;
   }
 }
 
 void Session::add_arrays(const Program& program) {
-  if (has_arrays_of(program.needs, program_.needs)) return;
+  const bool has_halo =
+      program.needs.halo_low <= program_.needs.halo_low && program.needs.halo_high <= program_.needs.halo_high;
+  if (has_halo && has_arrays_of(program.needs, program_.needs)) return;
   const Program before = program_;
   const bool was_planned = planned_;
   extend(program);
   try {
     planned_ = was_planned && add_in_place(plan_program(program_, models_, options_));
   } catch (const PlanError&) {  // it may fit without the free arrays
+  } catch (...) {
+    program_ = before;
+    throw;
   }
   if (planned_) return;
   program_ = before;
@@ -111,7 +116,9 @@ void Session::add_arrays(const Program& program) {
 
 void Session::refill(const Program& program) {
   if (!planned_) return plan_again();
+  planned_ = false;  // where an error comes in between, the next plan fills them
   parts_->each([&](DevicePart& part) { part.refill(program.start); });
+  planned_ = true;
   for (const auto& each : kept_)
     if (const auto job = each.lock()) job->stale = true;
 }
@@ -185,7 +192,12 @@ void Session::plan_again() {
   if (parts_) save_arrays();
   forget_kept();
   parts_ = nullptr;
-  adopt(std::move(next));
+  try {
+    adopt(std::move(next));
+  } catch (...) {
+    parts_ = nullptr;  // the host has the arrays
+    throw;
+  }
 }
 
 // Adopts a plan, after the arrays of the one before have been moved to host memory.

@@ -33,7 +33,7 @@ class Session {
   void extend(const Program& program);
   /// The same at once. Throws PlanError, and adds nothing, where it does not fit.
   void extend_now(const Program& program);
-  /// Adds arrays beside the others at once; where they have no room there, as extend_now().
+  /// Adds arrays beside the others, and halos, at once; where they have no room there, as extend_now().
   void add_arrays(const Program& program);
   /// Fills the fixed arrays of a program that extend() added again, after all steps from before: their contents, and
   /// the kernels of its steps, have changed.

@@ -101,6 +101,24 @@ TEST_P(MovingPairs, BecomeUpright) {
   expect_bits(A, plain, first, named);
 }
 
+// Joseph's rays along i need an array that those along j do not.
+TEST_P(MovingPairs, TurnToTheOtherAxis) {
+  const auto& [named, parallel] = GetParam();
+  const auto scan_from = [parallel = parallel](double angle) {
+    CircularOptions scan = tilted(scan_about_k(parallel));
+    for (std::size_t n = 0; n < 5; ++n) scan.angles[n] = angle + 2 * static_cast<double>(n);
+    return scan;
+  };
+  const Context on(device()), plain(plain_devices());
+  for (const double first : {-4.0, 86.0}) {
+    const LinearOperator A = projector_of(on, scan_from(first), named);
+    for (const double angle : {82 - first, first, 84 - first}) {
+      A.move_to(circular_geometry(scan_from(angle)));
+      expect_bits(A, plain, scan_from(angle), named);
+    }
+  }
+}
+
 TEST_P(MovingPairs, TakePreparedJobsWithThem) {
   const auto& [named, parallel] = GetParam();
   const CircularOptions first = scan_about_k(parallel);

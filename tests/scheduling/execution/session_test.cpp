@@ -154,6 +154,10 @@ TEST(Sessions, GrowByHalosAndProjections) {
     session.read(r, sink);
     EXPECT_TRUE(found.voxels == rays.voxels);
     EXPECT_TRUE(read(session, x).voxels == values.voxels);
+    session.add_arrays({.needs = {.arrays = {{.name = "table", .kind = ArrayKind::fixed, .elements = 3}}}});
+    session.add_arrays({.needs = {.halo_high = 3}});
+    EXPECT_EQ(session.plan().requirements.halo_high, 3);
+    EXPECT_TRUE(read(session, x).voxels == values.voxels);
   }
 }
 
