@@ -269,7 +269,7 @@ class Header {
     return {};
   }
 
-  // A named space is that of directions; ITK takes the origin alone, and the rest of the fields as of another space.
+  // A space is that of directions. Without them ITK takes its origin, and the other fields not as the format says.
   void require_no_space() const {
     if (!has("space") && !has("spacedimension")) return;
     for (const char* field : {"spaceorigin", "spacings", "axismins", "axismaxs", "spaceunits", "units"})

@@ -39,7 +39,7 @@ class Lines {
     while (in_.get(c) && c != '\n') {
       line.push_back(c);
       if (line.size() > longest) refuse();
-      if (c == '\0' || (c == '\r' && in_.peek() != '\n')) refuse_binary();
+      if (c == '\0' || (c == '\r' && in_.peek() != '\n' && !in_.eof())) refuse_binary();
     }
     bytes_ += static_cast<double>(line.size() + 1);
     line = trimmed(line);
@@ -55,7 +55,7 @@ class Lines {
   [[noreturn]] void refuse() const {
     throw InputError(fmt::format("the NRRD header of '{}' never ends: it is damaged, or another format", path_));
   }
-  // Zeros and carriage returns within a line, at which ITK ends the header.
+  // Zeros, and carriage returns within a line: ITK ends the header at lines that begin with one.
   [[noreturn]] void refuse_binary() const {
     throw InputError(
         fmt::format("the NRRD header of '{}' has binary data in line {}: it is damaged, or lacks the empty "
