@@ -347,6 +347,7 @@ Volume projections_with(const LinearOperator& B) {
 }
 
 TEST(Prepared, FollowsItsGeometry) {
+  const bool gpu = !device().front().info().cpu();
   for (const auto& each : reference::scenes())
     for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
       SCOPED_TRACE(each.name + ", " + projector_name(named));
@@ -364,8 +365,10 @@ TEST(Prepared, FollowsItsGeometry) {
         const LinearOperator B = projector_on_it(other), any = projector_on_it(plain);
         const Volume found = read(result), projections = read(A * x);
         // A scan that has no form of the first, or another one, has that of any scan.
-        EXPECT_TRUE(same_bits(found, gradient_with(B)) || same_bits(found, gradient_with(any))) << by;
-        EXPECT_TRUE(same_bits(projections, projections_with(B)) || same_bits(projections, projections_with(any))) << by;
+        EXPECT_TRUE(same_bits(found, gradient_with(B)) || (gpu && same_bits(found, gradient_with(any)))) << by;
+        EXPECT_TRUE(same_bits(projections, projections_with(B)) ||
+                    (gpu && same_bits(projections, projections_with(any))))
+            << by;
         if (each.grid.count() > 1) {
           EXPECT_EQ(same_bits(found, first), by == 0);
         }
@@ -389,6 +392,7 @@ TEST(Prepared, FollowsTheGeometryInSlabsToo) {
 
 // A scan with a row on each of many slices, where a Context on CPUs has the other forms for its steps.
 TEST(Prepared, FollowsScansOutOfTheirSlices) {
+  const bool gpu = !device().front().info().cpu();
   const Grid grid = default_grid({9, 7, 17}, {2, 2, 2});
   CircularOptions parallel{.sid = 200, .sdd = 0, .angles = {0, 30, 77}}, fans = parallel;
   fans.sdd = 300, fans.fan_stack = true;
@@ -410,7 +414,7 @@ TEST(Prepared, FollowsScansOutOfTheirSlices) {
         const LinearOperator B = projector(where, circular_geometry(next), grid, stack, Projector::joseph);
         return read(adjoint(B) * (B * uniform(B.domain(), 1)));
       };
-      EXPECT_TRUE(same_bits(read(y), expected_on(other)) || same_bits(read(y), expected_on(plain)));
+      EXPECT_TRUE(same_bits(read(y), expected_on(other)) || (gpu && same_bits(read(y), expected_on(plain))));
     }
   }
 }

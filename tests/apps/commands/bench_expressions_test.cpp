@@ -80,11 +80,7 @@ TEST_F(BenchExpressions, TheFormsComputeTheSame) {
       (fused ? statement.fused : statement.unfused)(arrays);
       results.push_back(read(arrays.x).voxels);
     }
-    if (device.info().cpu() || statement.text.find('/') == std::string::npos) {
-      EXPECT_EQ(results[0], results[1]) << statement.text;
-    } else {  // OpenCL lets compilers divide to 2.5 ulp, each kernel as it may
-      EXPECT_THAT(results[0], testing::Pointwise(testing::FloatNear(2e-6f), results[1])) << statement.text;
-    }
+    EXPECT_EQ(results[0], results[1]) << statement.text;
   }
 }
 
